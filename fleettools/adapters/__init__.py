@@ -1,0 +1,1 @@
+"""One door per outside thing: standard streams, signals, clock, tmux, the store."""

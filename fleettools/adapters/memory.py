@@ -1,0 +1,43 @@
+"""A store that lives as long as the process: for replaying a stored stream, and for tests."""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+
+from fleettools.adapters import clock
+
+
+class MemoryStore:
+    """See fleettools.adapters.store.Store."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, tuple[bytes, int]] = {}
+        self._keys: list[str] = []
+
+    def get(self, key: str) -> tuple[bytes | None, int]:
+        return self._values.get(key, (None, 0))
+
+    def put(self, key: str, value: bytes | None, if_version: int) -> bool:
+        if self._values.get(key, (None, 0))[1] != if_version:
+            return False
+        if value is None:
+            if self._values.pop(key, None):
+                del self._keys[bisect_left(self._keys, key)]
+            return True
+        if key not in self._values:
+            insort(self._keys, key)
+        self._values[key] = (value, if_version + 1)
+        return True
+
+    def scan(self, prefix: str) -> Iterator[tuple[str, bytes, int]]:
+        first = bisect_left(self._keys, prefix)
+        for key in self._keys[first:].copy():
+            if not key.startswith(prefix):
+                return
+            if key in self._values:
+                yield key, *self._values[key]
+
+    def now_ms(self) -> int:
+        return clock.now_ms()
+
+    def close(self) -> None:
+        return None

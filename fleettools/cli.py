@@ -1,0 +1,147 @@
+"""What every command shares: its common options, and the exit status of each way to end.
+
+click alone would answer a closed pipe and ^C with 1 and print a traceback for the rest; see fleettools(7).
+"""
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from fleettools import __version__
+from fleettools.adapters import signals
+from fleettools.adapters.lines import Messages, Output
+from fleettools.errors import Exit, FleetError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Context:
+    """What a command is given: its streams, how it was asked to behave, and its configuration when it asks for it."""
+
+    def __init__(self, program: str, config: str | None, quiet: bool, verbose: bool, strict: bool) -> None:
+        self.out = Output()
+        self.messages = Messages(program, verbose - quiet)
+        self.strict = strict
+        self.config_path = config
+
+    def config(self) -> Any:
+        """The configuration (fleettools.config.Config), defaults when there is no file; raises BadConfig."""
+        from fleettools import config
+
+        return config.find(self.config_path)
+
+
+class Command(click.Command):
+    """A click command whose ways to end are those of fleettools(7)."""
+
+    def main(self, *args: Any, **extra: Any) -> NoReturn:
+        signals.install()
+        program = self.name or "fleettools"
+        try:
+            status = _run(super().main, program, *args, **{**extra, "prog_name": program, "standalone_mode": False})
+        except signals.Killed as error:
+            signals.die(error.signum)
+        if signals.caught() and status == Exit.OK:
+            signals.die(signals.caught())
+        _leave(status)
+
+
+def _run(main: Callable[..., Any], program: str, *args: Any, **extra: Any) -> int:
+    """The status of the command's own code; what it raises is said on one line."""
+    say = Messages(program).error
+    try:
+        return int(main(*args, **extra) or 0)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        hint = f"see {program} --help" if isinstance(error, click.UsageError) else ""
+        say("; ".join(part for part in (error.format_message().rstrip("."), hint) if part))
+        return error.exit_code
+    except click.Abort:
+        raise signals.Killed(signal.SIGINT) from None
+    except SystemExit:  # click's own answer to a closed pipe, the one case in which it leaves by itself here
+        raise signals.Killed(signal.SIGPIPE) from None
+    except FleetError as error:
+        say(error)
+        return error.exit
+    except OSError as error:
+        # Doors name their own failures; what is left is click's own echo to a full or broken standard output.
+        if error.errno not in _CANNOT_WRITE:
+            return _internal(say, error)
+        say(f"standard output: {error.strerror}; make room there, or write elsewhere")
+        os._exit(Exit.CANNOT_WRITE)
+    except Exception as error:  # a fault of ours is one line too, with its place for a report
+        return _internal(say, error)
+
+
+_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+
+
+def _internal(say: Callable[[object], None], error: Exception) -> int:
+    if os.environ.get("FLEET_DEBUG"):
+        raise error
+    place = error.__traceback__
+    while place and place.tb_next:
+        place = place.tb_next
+    at = f" at {os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno}" if place else ""
+    say(f"internal error: {type(error).__name__}: {error}{at}; please report it (FLEET_DEBUG=1 shows more)")
+    return Exit.INTERNAL
+
+
+def _leave(status: int) -> NoReturn:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        signals.die(signal.SIGPIPE)
+    except OSError as error:
+        Messages("fleettools").error(f"standard output: {error.strerror}; make room there, or write elsewhere")
+        os._exit(Exit.CANNOT_WRITE)
+    sys.exit(status)
+
+
+def command(name: str, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
+    """Make a function the command `name`: it gets a Context, then its own options, and returns an Exit or None."""
+
+    def wrap(function: Callable[..., Any]) -> Command:
+        def callback(config: str | None, quiet: bool, verbose: bool, strict: bool, **options: Any) -> Any:
+            return function(Context(name, config, quiet, verbose, strict), **options)
+
+        callback.__doc__ = function.__doc__
+        callback.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+        for option in reversed(_COMMON):
+            callback = option(callback)
+        names = {"help_option_names": ["-h", "--help"]}
+        return click.command(name, cls=Command, context_settings=names, **settings)(callback)
+
+    return wrap
+
+
+_COMMON = (
+    click.option("-c", "--config", metavar="FILE", help="Configuration file [default: see fleetd.yaml(5)]."),
+    click.option("-q", "--quiet", is_flag=True, help="Say only errors and warnings on stderr."),
+    click.option("-v", "--verbose", is_flag=True, help="Say more on stderr."),
+    click.option("--strict", is_flag=True, help="Stop at the first bad line."),
+    click.version_option(__version__, message="%(prog)s %(version)s"),
+)
+
+
+def files(function: F) -> F:
+    """The FILE arguments of a filter."""
+    return click.argument("files", nargs=-1, metavar="[FILE]...")(function)
+
+
+def state(function: F) -> F:
+    """The --state option."""
+    text = "State store: sqlite:PATH, memory: or postgresql://... [default: $FLEET_STATE, the config's, a SQLite file]."
+    return click.option("--state", "state_url", metavar="S", help=text)(function)
+
+
+def tmux_server(function: F) -> F:
+    """The -S and -L options."""
+    function = click.option("-L", "socket_name", metavar="NAME", help="tmux socket name, as tmux -L.")(function)
+    return click.option("-S", "socket_path", metavar="SOCKET", help="tmux socket path, as tmux -S.")(function)

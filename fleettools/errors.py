@@ -1,0 +1,67 @@
+"""Errors that a user can act on, each with the exit status of fleettools(7) that it ends the command with."""
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Exit statuses (design.md section 1; the numbers are those of sysexits.h where it has one)."""
+
+    OK = 0
+    NO = 1
+    USAGE = 2
+    BAD_INPUT = 65
+    UNAVAILABLE = 69
+    INTERNAL = 70
+    CANNOT_WRITE = 74
+    NOT_NOW = 75
+    BAD_CONFIG = 78
+
+
+class FleetError(Exception):
+    """What went wrong, and how to mend it. `where` (`stdin:17`, a file and key) comes first when there is one."""
+
+    exit = Exit.INTERNAL
+
+    def __init__(self, what: str, mend: str = "", where: str = "") -> None:
+        super().__init__(what)
+        self.what, self.mend, self.where = what, mend, where
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{text}; {self.mend}" if self.mend else text
+
+
+class UsageError(FleetError):
+    """The command line does not fit."""
+
+    exit = Exit.USAGE
+
+
+class BadInput(FleetError):
+    """A line, record or prompt that cannot be used."""
+
+    exit = Exit.BAD_INPUT
+
+
+class Unavailable(FleetError):
+    """tmux or the store cannot be reached."""
+
+    exit = Exit.UNAVAILABLE
+
+
+class CannotWrite(FleetError):
+    """Standard output, or a file, does not take what is written."""
+
+    exit = Exit.CANNOT_WRITE
+
+
+class NotNow(FleetError):
+    """The same call may succeed later."""
+
+    exit = Exit.NOT_NOW
+
+
+class BadConfig(FleetError):
+    """The configuration is wrong; `where` is its key."""
+
+    exit = Exit.BAD_CONFIG

@@ -1,0 +1,346 @@
+"""The records that run through the pipe: the only place that names a field.
+
+A record is one JSON object on a line, `type` first, keys in camelCase. Times are RFC 3339 UTC with milliseconds
+in a record, and whole milliseconds since the epoch (`..._ms`) in code, so that 60.000 s and 60.001 s differ.
+"""
+
+from datetime import UTC, datetime
+from functools import cache
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+
+from fleettools.errors import BadInput
+
+VERSION = 1
+MAX_LINE = 16 * 1024 * 1024
+
+Outcome = Literal[
+    "completed", "failed", "backend_error", "exhausted", "working", "retrying", "blocked", "idle", "stale"
+]
+ENDED = frozenset({"completed", "failed", "backend_error", "exhausted"})
+Cause = Literal[
+    "overload", "server", "network", "auth", "rate_limit", "concurrency", "model",
+    "context", "request", "quota", "credits", "unknown",
+]  # fmt: skip
+Coverage = Literal["configured", "bundled", "legacy"]
+Path = Literal["block", "raw", "fast"]
+Role = Literal["member", "lead"]
+State = Literal["starting", "idle", "busy", "blocked", "done", "failed", "backend_error", "released"]
+DeliveryOutcome = Literal["submitted", "queued", "stuck", "refused", "unknown"]
+
+Time = Annotated[str, msgspec.Meta(pattern=r"(?a)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)\Z")]
+PaneId = Annotated[str, msgspec.Meta(pattern=r"^%[0-9]{1,9}\Z")]
+Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}\Z")]  # profile names, credential ids
+
+
+def to_ms(ts: str) -> int:
+    """Milliseconds since the epoch of an RFC 3339 time; raises ValueError when it is none."""
+    moment = datetime.fromisoformat(ts)
+    if moment.tzinfo is None:
+        raise ValueError(f"{ts} has no zone")
+    # Integer arithmetic: timestamp() is a float, and a float's last digit may fall on the wrong side of a window.
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
+
+
+def to_ts(ms: int) -> str:
+    """The RFC 3339 form, in UTC with milliseconds, of milliseconds since the epoch."""
+    return datetime.fromtimestamp(ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{ms % 1000:03d}Z"
+
+
+class Record(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel", tag_field="type", tag=str.lower):
+    """What every record carries. `boot` (boot id) and `up` (seconds since boot): only on records made on this host."""
+
+    # A factory, because omit_defaults would leave a plain default out and `v` is always written.
+    v: Annotated[int, msgspec.Meta(ge=1, le=VERSION)] = msgspec.field(default_factory=lambda: VERSION)
+    ts: Time
+    boot: str | None = None
+    up: float | None = None
+
+
+class Turn(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
+    """The member's last ticket on a pane: its turn `id`, `seconds` since delivery, `baseline` text at delivery."""
+
+    id: str
+    seconds: float | None = None
+    baseline: str | None = None
+
+
+class Seat(Record, kw_only=True):
+    """Who sits in a pane: the fields that a `pane` and its `verdict` share.
+
+    `server` is `host:socket path:server pid`, `target` a pane id, `pid` the pane's process, `lead` a pane id there.
+    """
+
+    server: str | None = None
+    target: PaneId | None = None
+    pid: int | None = None
+    dead: bool | None = None
+    gone: bool | None = None
+    name: str | None = None
+    profile: str | None = None
+    agent: str | None = None
+    lead: PaneId | None = None
+    role: Role | None = None
+
+
+class Pane(Seat, kw_only=True, tag="pane"):
+    """One look at one pane. `activity`: when its window last changed; `tz`: IANA zone of its host."""
+
+    ts: Time | None = None  # type: ignore[assignment]  # a pane written by hand has none; classify then asks the clock
+    text: str | None = None
+    cols: int | None = None
+    rows: int | None = None
+    activity: Time | None = None
+    tz: str | None = None
+    title: str | None = None
+    turn: Turn | None = None
+
+
+class Verdict(Seat, kw_only=True, tag="verdict"):
+    """What became of the turn on a screen (design.md section 2); `resolved` and `ticket` come from fleet-resolve."""
+
+    outcome: Outcome
+    reason: str | None = None
+    line: str | None = None
+    pattern: str | None = None
+    coverage: Coverage | None = None
+    path: Path | None = None
+    cause: Cause | None = None
+    attempt: int | None = None
+    resets_at: Time | None = None
+    screen: str | None = None
+    event: str | None = None
+    at: Time | None = None
+    resolved: bool | None = None
+    ticket: str | None = None
+
+
+class Tmux(Record, kw_only=True, tag="tmux"):
+    """A tmux server came, went, or does not answer. Only `down` releases members."""
+
+    server: str
+    state: Literal["up", "down", "unreachable"]
+    reason: str | None = None
+
+
+class Worker(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
+    """A pane that an incident or quarantine names."""
+
+    server: str
+    target: PaneId
+    name: str | None = None
+
+
+class LeadPane(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel", frozen=True):
+    """A lead's pane."""
+
+    server: str
+    target: PaneId
+
+
+class Outage(Record, kw_only=True):
+    """What an incident and a quarantine share. `evidence`: the event ids that counted."""
+
+    id: str
+    credential_id: Name
+    targets: list[Worker] = []
+    profiles: list[str] = []
+    leads: list[LeadPane] = []
+    evidence: list[str] = []
+
+
+class Incident(Outage, kw_only=True, tag="incident"):
+    """A credential's backend failed often enough within the window; it cools off from `ts` on."""
+
+    window_seconds: float
+    cooling_off_for_seconds: float
+
+
+class Quarantine(Outage, kw_only=True, tag="quarantine"):
+    """A credential's quota is used up until `until`."""
+
+    quarantined_for_seconds: float
+    until: Time
+    source: Literal["cooldown", "resetsAt"]
+
+
+class Unmapped(Record, kw_only=True, tag="unmapped"):
+    """Evidence whose profile nobody configured: it counts for no credential, and is said."""
+
+    id: str
+    event: str
+    server: str | None = None
+    target: PaneId | None = None
+    profile: str | None = None
+    reason: str
+    lead: PaneId | None = None
+
+
+class Spawn(Record, kw_only=True, tag="spawn"):
+    """A request to the gate: `profile`, or `auto` with `policy` and `candidates`."""
+
+    ts: Time | None = None  # type: ignore[assignment]  # written by hand more often than not
+    profile: str | None = None
+    auto: bool | None = None
+    policy: Literal["priority", "least-loaded"] | None = None
+    candidates: list[str] | None = None
+    lead: PaneId | None = None
+
+
+class Decision(Record, kw_only=True, tag="decision"):
+    """The gate's answer. The seconds are what remains, rounded up, each only while active."""
+
+    allowed: bool
+    profile: str | None = None
+    credential_id: str | None = None
+    reason: str
+    cooling_off_for_seconds: int | None = None
+    quarantined_for_seconds: int | None = None
+
+
+class Ticket(Record, kw_only=True, tag="ticket"):
+    """One piece of work handed to a member. `by` says what settled it: `reply`, `verdict`, `gone` or `release`."""
+
+    id: str
+    state: Literal["open", "settled"]
+    server: str | None = None
+    target: PaneId | None = None
+    name: str | None = None
+    profile: str | None = None
+    lead: PaneId | None = None
+    event: str | None = None
+    outcome: str | None = None
+    reason: str | None = None
+    by: Literal["reply", "verdict", "gone", "release"] | None = None
+    reply: str | None = None
+    opened_at: Time | None = None
+    settled_at: Time | None = None
+    collected: bool | None = None
+
+
+class Member(Record, kw_only=True, tag="member"):
+    """A member's place in the roster after a command changed it, with the reason."""
+
+    server: str
+    target: PaneId
+    pid: int | None = None
+    name: str | None = None
+    profile: str | None = None
+    credential_id: str | None = None
+    agent: str | None = None
+    lead: PaneId | None = None
+    state: State | None = None
+    reason: str | None = None
+    changed: bool | None = None
+
+
+class Credential(Record, kw_only=True, tag="credential"):
+    """A credential after fleet-release lifted its cool-off or quarantine; `changed` is false when there was none."""
+
+    credential_id: str
+    changed: bool
+    reason: str
+
+
+class Delivery(Record, kw_only=True, tag="delivery"):
+    """What became of one attempt to put a notice into a lead's pane. Only `submitted` is success."""
+
+    id: str
+    server: str
+    target: PaneId
+    outcome: DeliveryOutcome
+    reason: str
+    attempt: int | None = None
+
+
+R = TypeVar("R", bound=Record)
+
+
+class _Head(msgspec.Struct):
+    type: str
+    v: int = VERSION
+
+
+_head = msgspec.json.Decoder(_Head)
+
+
+def kind(line: bytes) -> str:
+    """The `type` of a line, "" for a blank one; raises BadInput for a line that no filter can pass on.
+
+    Checks the whole line: msgspec alone skips invalid UTF-8 in fields that it does not read.
+    """
+    try:
+        if not line.isascii():
+            line.decode()
+        return _head.decode(line).type
+    except UnicodeDecodeError as error:
+        raise BadInput(f"not UTF-8 (byte {error.start})", "expected one JSON object in UTF-8") from None
+    except RecursionError:
+        raise BadInput("nested too deeply", "expected one flat JSON object") from None
+    except msgspec.ValidationError as error:
+        raise BadInput(f"not a record ({error})", "expected one JSON object with a text `type`") from None
+    except msgspec.DecodeError as error:
+        if not line.strip():
+            return ""
+        raise BadInput(f"not JSON ({error})", "expected one JSON object on the line") from None
+
+
+@cache
+def _decoder(cls: type[R]) -> msgspec.json.Decoder[R]:
+    return msgspec.json.Decoder(cls)
+
+
+def decode(line: bytes, cls: type[R]) -> R:
+    """The record on a line whose `kind` is that of `cls`; raises BadInput naming the field that does not fit."""
+    try:
+        record: R = _decoder(cls).decode(line)
+        return record
+    except RecursionError:
+        raise BadInput("nested too deeply", "expected one flat JSON object") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        name = cls.__name__.lower()
+        raise BadInput(f"not a {name} record ({error})", f"see fleet-records(5) for the fields of {name}") from None
+
+
+_encoder = msgspec.json.Encoder()
+
+
+def encode(record: Record) -> bytes:
+    """The record as one line, newline included."""
+    return _encoder.encode(record) + b"\n"
+
+
+def patched(line: bytes, **changes: object) -> bytes:
+    """The line with fields (snake_case) set, or removed where None; all others, unknown ones too, survive."""
+    fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    for name, value in changes.items():
+        key = camel(name)
+        fields.pop(key, None)
+        if value is not None:
+            fields[key] = msgspec.Raw(_encoder.encode(value))
+    return _encoder.encode(fields) + b"\n"
+
+
+@cache
+def fields(cls: type[Record]) -> frozenset[str]:
+    """The JSON names of a record's fields, `type` included."""
+    return frozenset(f.encode_name for f in msgspec.structs.fields(cls)) | {"type"}
+
+
+def replaced(line: bytes, source: type[Record], record: Record) -> bytes:
+    """`record` as a line, with the fields of `line` that `source` does not know: they survive the change of type."""
+    known = fields(source)
+    extra = {k: v for k, v in msgspec.json.decode(line, type=dict[str, msgspec.Raw]).items() if k not in known}
+    if not extra:
+        return encode(record)
+    made = msgspec.json.decode(_encoder.encode(record), type=dict[str, msgspec.Raw])
+    return _encoder.encode(made | {k: v for k, v in extra.items() if k not in made}) + b"\n"
+
+
+@cache
+def camel(name: str) -> str:
+    """`credential_id` as it stands in a record: `credentialId`."""
+    head, *rest = name.split("_")
+    return head + "".join(part.title() for part in rest)
