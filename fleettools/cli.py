@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -16,6 +16,10 @@ from fleettools import __version__
 from fleettools.adapters import signals
 from fleettools.adapters.lines import Messages, Output
 from fleettools.errors import Exit, FleetError
+
+if TYPE_CHECKING:
+    from fleettools.adapters.store import Store
+    from fleettools.config import Config
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,12 +32,23 @@ class Context:
         self.messages = Messages(program, verbose - quiet)
         self.strict = strict
         self.config_path = config
+        self._config: Config | None = None
 
-    def config(self) -> Any:
-        """The configuration (fleettools.config.Config), defaults when there is no file; raises BadConfig."""
+    def config(self) -> "Config":
+        """The configuration, defaults when there is no file, read once; raises BadConfig."""
         from fleettools import config
 
-        return config.find(self.config_path)
+        if self._config is None:
+            self._config = config.find(self.config_path)
+        return self._config
+
+    def store(self, url: str | None) -> "Store":
+        """The store of --state, $FLEET_STATE, the configuration or the default, in this order; raises Unavailable."""
+        from fleettools.adapters.store import open_store
+
+        if url is None and not os.environ.get("FLEET_STATE"):
+            url = self.config().state
+        return open_store(url, self.messages.warn)
 
 
 class Command(click.Command):
