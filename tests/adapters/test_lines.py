@@ -1,0 +1,153 @@
+"""Streams: every byte of what is not ours comes out again, in order, and a bad line stops nothing."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fleettools.adapters.lines import Line, Splitter, printable
+
+FILTER = """
+from fleettools.adapters.lines import Input, pump
+from fleettools.cli import command, files
+
+def upper(raw):
+    return [raw.upper()]
+
+@command("fleet-try")
+@files
+def main(ctx, files):
+    "Shouts the records of type shout."
+    return pump(Input(files, ctx.out, ctx.messages), ctx.out, ctx.messages, {"shout": upper}, strict=ctx.strict)
+
+main()
+"""
+
+
+@pytest.fixture(name="tried")
+def _tried(tmp_path: Path) -> list[str]:
+    script = tmp_path / "try.py"
+    script.write_text(FILTER)
+    return [sys.executable, str(script)]
+
+
+def run(command: list[str], data: bytes, *args: str) -> tuple[int, bytes, str]:
+    done = subprocess.run([*command, *args], input=data, capture_output=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_lines_are_the_same_however_the_input_is_cut(size: int) -> None:
+    data = b"a\n\n" + b"b" * 20 + b"\nlast"
+    splitter = Splitter("stdin")
+    chunks = [data[i : i + size] for i in range(0, len(data), size)]
+    lines = [line for chunk in [*chunks, b""] for line in splitter.feed(chunk)]
+    assert [line.raw for line in lines] == [b"a\n", b"\n", b"b" * 20 + b"\n", b"last"]
+    assert [line.number for line in lines] == [1, 2, 3, 4]
+
+
+def test_a_line_over_16_mib_is_reported_by_number_and_not_held() -> None:
+    splitter = Splitter("day.jsonl")
+    for _ in range(20):
+        assert splitter.feed(b"x" * (1 << 20)) == []
+    assert splitter.feed(b"\nnext\n") == [Line("day.jsonl", 1, None), Line("day.jsonl", 2, b"next\n")]
+
+
+def test_what_a_filter_does_not_consume_passes_byte_for_byte(tried: list[str]) -> None:
+    data = b'{"type" : "other", "x":1.0}\r\n\n  \n{"type":"shout"}\n{"type":"last","z":"\xc3\xa9"}'
+    status, out, err = run(tried, data)
+    assert (status, err) == (0, "")
+    assert out == data.replace(b'{"type":"shout"}', b'{"TYPE":"SHOUT"}')
+
+
+def test_a_bad_line_is_said_with_its_place_and_the_rest_goes_on(tried: list[str]) -> None:
+    status, out, err = run(tried, b'{"type":"a"}\n{bad\n{"type":"b"}\n\xff\n')
+    assert status == 65
+    assert out == b'{"type":"a"}\n{"type":"b"}\n'
+    first, second = err.splitlines()
+    assert first.startswith("fleet-try: stdin:2: not JSON")
+    assert second.startswith("fleet-try: stdin:4: not UTF-8")
+
+
+def test_strict_stops_at_the_first_bad_line(tried: list[str]) -> None:
+    status, out, err = run(tried, b'{"type":"a"}\n{bad\n{"type":"b"}\n', "--strict")
+    assert (status, out) == (65, b'{"type":"a"}\n')
+    assert len(err.splitlines()) == 1
+
+
+def test_files_are_read_in_turn_and_one_that_is_missing_is_said(tried: list[str], tmp_path: Path) -> None:
+    (tmp_path / "one").write_bytes(b'{"type":"one"}')
+    status, out, err = run(tried, b'{"type":"two"}\n', str(tmp_path / "one"), str(tmp_path / "nowhere"), "-")
+    assert (status, out) == (65, b'{"type":"one"}\n{"type":"two"}\n')
+    assert "nowhere: No such file or directory" in err
+
+
+def test_a_record_never_waits_while_the_input_is_quiet(tried: list[str]) -> None:
+    with subprocess.Popen(tried, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(b'{"type":"shout"}\n')
+        process.stdin.flush()
+        assert process.stdout.readline() == b'{"TYPE":"SHOUT"}\n'
+        process.stdin.close()
+        assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_waiting_filter_dies_of_the_signal(tried: list[str], signum: int) -> None:
+    with subprocess.Popen(tried, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(b'{"type":"a"}\n')
+        process.stdin.flush()
+        process.stdout.readline()
+        process.send_signal(signum)
+        assert process.wait(60) == -signum
+
+
+def test_a_closed_pipe_is_died_of(tried: list[str]) -> None:
+    with subprocess.Popen(tried, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout
+        process.stdout.close()
+        process.stdin.write(b'{"type":"a"}\n')
+        process.stdin.flush()
+        assert process.wait(60) == -signal.SIGPIPE
+
+
+@pytest.mark.parametrize("args", [[], ["--help"]], ids=["records", "help"])
+def test_a_full_disk_is_74(tried: list[str], args: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*tried, *args], input=b'{"type":"a"}\n', stdout=full, stderr=subprocess.PIPE, timeout=60)
+    assert done.returncode == 74
+    assert b"No space left on device" in done.stderr
+
+
+def test_a_terminal_on_stdin_gets_one_hint(tried: list[str]) -> None:
+    ours, theirs = os.openpty()
+    try:
+        process = subprocess.Popen(tried, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        os.close(theirs)
+        deadline = time.monotonic() + 60
+        os.write(ours, b"\x04")
+        out, err = process.communicate(timeout=deadline - time.monotonic())
+    finally:
+        os.close(ours)
+    assert (process.returncode, out) == (0, b"")
+    assert err.decode().count("\n") == 1
+    assert "^D" in err.decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("plain", "plain", id="plain text"),
+        pytest.param("é – 漢", "é – 漢", id="letters of any script"),
+        pytest.param("\x1b[2Jgone", "\\x1b[2Jgone", id="an escape sequence"),
+        pytest.param("a\u202eb\u200bc\x9b", "a\\u202eb\\u200bc\\x9b", id="bidi, zero width and C1"),
+        pytest.param("two\nlines", "two\\nlines", id="a newline"),
+    ],
+)
+def test_what_a_terminal_would_act_on_is_escaped(text: str, shown: str) -> None:
+    assert printable(text) == shown
