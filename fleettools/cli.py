@@ -14,7 +14,7 @@ import click
 
 from fleettools import __version__
 from fleettools.adapters import signals
-from fleettools.adapters.lines import Messages, Output
+from fleettools.adapters.streams import Messages, Output
 from fleettools.errors import Exit, FleetError
 
 if TYPE_CHECKING:

@@ -1,20 +1,18 @@
-"""Standard streams: lines of any size in, records out, messages to stderr.
+"""Lines in, lines out: the loop of every filter, with the bad-line rule (design section 1).
 
 Output is written before the next wait for input, so a record never sits in a buffer while the input is quiet.
 """
 
 import os
 import select
-import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from fleettools import records
 from fleettools.adapters import signals
-from fleettools.errors import BadInput, CannotWrite, Exit
-
-CHUNK = 1 << 18
+from fleettools.adapters.streams import CHUNK, Messages, Output
+from fleettools.errors import BadInput, Exit
 
 
 class Line(NamedTuple):
@@ -69,74 +67,6 @@ class Splitter:
         self._parts.clear()
         self._size = 0
         return Line(self.name, self.number, raw)
-
-
-class Output:
-    """Standard output, written as whole records."""
-
-    def __init__(self, fd: int = 1) -> None:
-        self._fd = fd
-        self._buffer: list[bytes] = []
-        self._size = 0
-        self._open_line = False
-
-    def write(self, data: bytes) -> None:
-        """Queue bytes; what follows a line that came without its newline starts on a line of its own."""
-        if not data:
-            return
-        if self._open_line:
-            self._buffer.append(b"\n")
-        self._open_line = not data.endswith(b"\n")
-        self._buffer.append(data)
-        self._size += len(data)
-        if self._size > CHUNK:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write all that is queued; raises Killed (SIGPIPE) when the reader is gone, CannotWrite on other failures."""
-        view = memoryview(b"".join(self._buffer))
-        self._buffer.clear()
-        self._size = 0
-        try:
-            while view:
-                view = view[os.write(self._fd, view) :]
-        except BrokenPipeError:
-            raise signals.Killed(signal.SIGPIPE) from None
-        except OSError as error:
-            raise CannotWrite(f"standard output: {error.strerror}", "make room there, or write elsewhere") from None
-
-
-class Messages:
-    """Standard error: `fleet-classify: stdin:17: what; how to mend it`, once a fact."""
-
-    def __init__(self, program: str, level: int = 0) -> None:
-        self.program = program
-        self.level = level  # -1 quiet, 0 normal, 1 verbose
-
-    def error(self, text: object) -> None:
-        """What went wrong; said at any level."""
-        print(f"{self.program}: {printable(str(text))}", file=sys.stderr, flush=True)
-
-    def warn(self, text: object) -> None:
-        """What a person should know though the work goes on; said at any level."""
-        self.error(f"WARN {text}")
-
-    def info(self, text: object) -> None:
-        """What is good to know; not said with -q."""
-        if self.level >= 0:
-            self.error(text)
-
-    def debug(self, text: object) -> None:
-        """What helps to find a mistake; said with -v."""
-        if self.level > 0:
-            self.error(text)
-
-
-def printable(text: str) -> str:
-    """The text on one line, its control, bidi, zero-width and other non-printing characters escaped."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class Input:

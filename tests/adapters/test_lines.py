@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fleettools.adapters.lines import Line, Splitter, printable
+from fleettools.adapters.lines import Line, Splitter
+from fleettools.adapters.streams import printable
 
 FILTER = """
 from fleettools.adapters.lines import Input, pump
