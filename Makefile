@@ -1,0 +1,32 @@
+# Each target does its own set-up; nothing outside this folder changes, except system packages that are missing.
+PY = .venv/bin/python
+TOOLS = tmux jq mandoc zsh fish postgres
+
+.PHONY: help setup demo test check bench
+
+help:
+	@echo 'make demo    watch fleettools catch an outage, on a tmux server of its own'
+	@echo 'make test    the whole test-suite'
+	@echo 'make check   ruff, mypy and the layering test'
+	@echo 'make bench   measured ratios, see benchmarks/'
+	@echo 'make setup   only what the others need'
+
+setup:
+	@scripts/setup tmux
+
+demo: setup
+	@bin/fleetd demo
+
+test:
+	@scripts/setup $(TOOLS)
+	$(PY) -m pytest -n 4 --dist loadgroup
+
+check: setup
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(PY) -m pytest tests/test_layers.py
+
+bench:
+	@scripts/setup tmux jq
+	$(PY) benchmarks/bench.py
