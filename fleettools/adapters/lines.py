@@ -15,16 +15,12 @@ from fleettools.adapters.streams import CHUNK, Messages, Output
 from fleettools.errors import BadInput, Exit
 
 
-class Line(NamedTuple):
-    """One line of input as it came, its newline (if any) included; `raw` is None for a line over 16 MiB."""
+class Batch(NamedTuple):
+    """Lines as they came, each with its newline (if any); None stands for a line over 16 MiB. `first` counts from 1."""
 
     name: str
-    number: int
-    raw: bytes | None
-
-    @property
-    def where(self) -> str:
-        return f"{self.name}:{self.number}"
+    first: int
+    lines: list[bytes | None]
 
 
 class Splitter:
@@ -32,41 +28,36 @@ class Splitter:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.number = 0
+        self._next = 1
         self._parts: list[bytes] = []
         self._size = 0
 
-    def feed(self, chunk: bytes) -> list[Line]:
+    def feed(self, chunk: bytes) -> Batch:
         """The lines that this chunk completes; an empty chunk is the end and completes what is left."""
-        if not chunk:
-            return [self._line(b"")] if self._size else []
+        lines: list[bytes | None] = []
         head, newline, rest = chunk.partition(b"\n")
-        if not newline:
-            self._hold(chunk)
-            return []
-        lines = [self._line(head + b"\n")]
-        *whole, tail = rest.split(b"\n")
-        for raw in whole:
-            self.number += 1
-            lines.append(Line(self.name, self.number, raw + b"\n"))
-        if tail:
-            self._hold(tail)
-        return lines
+        if newline or (not chunk and self._size):
+            lines.append(self._finished(head + newline))
+            *whole, head = rest.split(b"\n")
+            lines += [line + b"\n" for line in whole]
+        self._hold(head)
+        batch = Batch(self.name, self._next, lines)
+        self._next += len(lines)
+        return batch
 
     def _hold(self, part: bytes) -> None:
         self._size += len(part)
         if self._size > records.MAX_LINE:
             self._parts.clear()
-        else:
+        elif part:
             self._parts.append(part)
 
-    def _line(self, end: bytes) -> Line:
-        self.number += 1
+    def _finished(self, end: bytes) -> bytes | None:
         too_long = self._size + len(end) > records.MAX_LINE + 1
-        raw = None if too_long else b"".join((*self._parts, end))
+        line = None if too_long else b"".join((*self._parts, end))
         self._parts.clear()
         self._size = 0
-        return Line(self.name, self.number, raw)
+        return line
 
 
 class Input:
@@ -78,8 +69,8 @@ class Input:
         self._tick = tick
         self.unreadable = False
 
-    def __iter__(self) -> Iterator[Line | None]:
-        """Each line; None after each `tick` seconds without input. An unreadable file is said and passed over."""
+    def __iter__(self) -> Iterator[Batch | None]:
+        """The lines of each read; None after `tick` seconds without input. An unreadable file is said and passed over."""
         for name in self._files:
             fd = self._open(name)
             if fd is None:
@@ -103,7 +94,7 @@ class Input:
             self._messages.error(f"{name}: {error.strerror}; name a file that can be read, or - for standard input")
             return None
 
-    def _lines(self, fd: int, splitter: Splitter) -> Iterator[Line | None]:
+    def _lines(self, fd: int, splitter: Splitter) -> Iterator[Batch | None]:
         while True:
             self._out.flush()
             try:
@@ -119,7 +110,7 @@ class Input:
             if chunk is None:
                 yield None
                 continue
-            yield from splitter.feed(chunk)
+            yield splitter.feed(chunk)
             if not chunk:
                 return
 
@@ -142,26 +133,26 @@ def pump(
     answer is Exit.BAD_INPUT; with `strict` the first one ends the run. `on_tick` is called when the input is quiet.
     """
     bad = False
-    for line in source:
-        if line is None:
+    for batch in source:
+        if batch is None:
             for data in on_tick() if on_tick else ():
                 out.write(data)
             continue
-        try:
-            for data in _answer(line, consume):
-                out.write(data)
-        except BadInput as error:
-            bad = True
-            messages.error(f"{line.where}: {error}")
-            if strict:
-                break
+        for number, raw in enumerate(batch.lines, batch.first):
+            try:
+                if raw is None:
+                    raise BadInput("a line over 16 MiB", "expected one record, at most 16 MiB, on a line")
+                handler = consume.get(records.kind(raw))
+                if handler is None:
+                    out.write(raw)
+                else:
+                    for data in handler(raw):
+                        out.write(data)
+            except BadInput as error:
+                bad = True
+                messages.error(f"{batch.name}:{number}: {error}")
+                if strict:
+                    out.flush()
+                    return Exit.BAD_INPUT
     out.flush()
     return Exit.BAD_INPUT if bad or source.unreadable else Exit.OK
-
-
-def _answer(line: Line, consume: Mapping[str, Handler]) -> Iterable[bytes]:
-    raw = line.raw
-    if raw is None:
-        raise BadInput("a line over 16 MiB", "expected one record, at most 16 MiB, on a line")
-    handler = consume.get(records.kind(raw))
-    return (raw,) if handler is None else handler(raw)

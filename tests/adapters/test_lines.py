@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fleettools.adapters.lines import Line, Splitter
+from fleettools.adapters.lines import Batch, Splitter
 from fleettools.adapters.streams import printable
 
 FILTER = """
@@ -46,16 +46,16 @@ def test_lines_are_the_same_however_the_input_is_cut(size: int) -> None:
     data = b"a\n\n" + b"b" * 20 + b"\nlast"
     splitter = Splitter("stdin")
     chunks = [data[i : i + size] for i in range(0, len(data), size)]
-    lines = [line for chunk in [*chunks, b""] for line in splitter.feed(chunk)]
-    assert [line.raw for line in lines] == [b"a\n", b"\n", b"b" * 20 + b"\n", b"last"]
-    assert [line.number for line in lines] == [1, 2, 3, 4]
+    batches = [splitter.feed(chunk) for chunk in [*chunks, b""]]
+    numbered = [pair for batch in batches for pair in enumerate(batch.lines, batch.first)]
+    assert numbered == [(1, b"a\n"), (2, b"\n"), (3, b"b" * 20 + b"\n"), (4, b"last")]
 
 
 def test_a_line_over_16_mib_is_reported_by_number_and_not_held() -> None:
     splitter = Splitter("day.jsonl")
     for _ in range(20):
-        assert splitter.feed(b"x" * (1 << 20)) == []
-    assert splitter.feed(b"\nnext\n") == [Line("day.jsonl", 1, None), Line("day.jsonl", 2, b"next\n")]
+        assert splitter.feed(b"x" * (1 << 20)).lines == []
+    assert splitter.feed(b"\nnext\n") == Batch("day.jsonl", 1, [None, b"next\n"])
 
 
 def test_what_a_filter_does_not_consume_passes_byte_for_byte(tried: list[str]) -> None:
