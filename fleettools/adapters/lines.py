@@ -70,7 +70,7 @@ class Input:
         self.unreadable = False
 
     def __iter__(self) -> Iterator[Batch | None]:
-        """The lines of each read; None after `tick` seconds without input. An unreadable file is said and passed over."""
+        """The lines of each read; None after `tick` quiet seconds. An unreadable file is said and passed over."""
         for name in self._files:
             fd = self._open(name)
             if fd is None:
