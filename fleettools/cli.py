@@ -82,7 +82,8 @@ def _run(main: Callable[..., Any], program: str, *args: Any, **extra: Any) -> in
     except SystemExit:  # click's own answer to a closed pipe, the one case in which it leaves by itself here
         raise signals.Killed(signal.SIGPIPE) from None
     except FleetError as error:
-        say(error)
+        for each in (error, *error.also):
+            say(each)
         return error.exit
     except OSError as error:
         # Doors name their own failures; what is left is click's own echo to a full or broken standard output.

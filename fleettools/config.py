@@ -1,12 +1,26 @@
 """The configuration, `fleetd.yaml`: its keys with their types and defaults, and how it is found and read."""
 
 import os
-from typing import Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
 from fleettools import records
-from fleettools.errors import BadConfig
+
+if TYPE_CHECKING:
+    from fleettools.adapters.yamlfile import Fault
+
+Name = Annotated[
+    records.Name,
+    msgspec.Meta(description="use 1 to 64 letters, digits or . _ @ + -, a letter or digit first"),
+]
+Variable = Annotated[
+    str,
+    msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z", description="use letters, digits and _, no digit first"),
+]
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=366 * 86_400)]
 
 
 class Section(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -25,13 +39,13 @@ Pattern = str | list[str] | Extend | None
 class Profile(Section):
     """How one kind of member is run, and the credential that it spends."""
 
-    agent: str | None = None
-    command: str | None = None
-    credential_id: str | None = None
-    max_members: int | None = None
+    agent: Name | None = None
+    command: Text | None = None
+    credential_id: Name | None = None
+    max_members: Count | None = None
     priority: int = 0
-    cwd: str | None = None
-    env: dict[str, str] = {}
+    cwd: Text | None = None
+    env: dict[Variable, str] = {}
     error_pattern: Pattern = None
     exhausted_pattern: Pattern = None
 
@@ -39,7 +53,7 @@ class Profile(Section):
 class CredentialLimits(Section):
     """What holds for all profiles of one credential together."""
 
-    max_members: int | None = None
+    max_members: Count | None = None
 
 
 class PaneRule(Section):
@@ -49,20 +63,20 @@ class PaneRule(Section):
     window: str | None = None
     title: str | None = None
     command: str | None = None
-    profile: str | None = None
-    agent: str | None = None
-    lead: str | None = None
-    name: str | None = None
+    profile: Name | None = None
+    agent: Name | None = None
+    lead: Text | None = None
+    name: Text | None = None
 
 
 class OutageRules(Section):
     """When backend errors on one credential are an incident (design.md section 4)."""
 
-    threshold: int = 2
-    window_seconds: float = 60
-    cool_off_seconds: float = 60
-    count_retries_from: int = 5
-    ignore_causes: list[records.Cause] = ["context", "request"]
+    threshold: Annotated[int, msgspec.Meta(ge=1)] = 2
+    window_seconds: Seconds = 60
+    cool_off_seconds: Seconds = 60
+    count_retries_from: Count = 5
+    ignore_causes: list[records.Cause] = msgspec.field(default_factory=lambda: ["context", "request"])
 
 
 class Placement(Section):
@@ -74,31 +88,34 @@ class Placement(Section):
 class Notify(Section):
     """How often a notice is tried, and after how many seconds an uncollected ticket is said again."""
 
-    attempts: int = 5
-    reminders: list[float] = [60, 300, 900]
+    attempts: Annotated[int, msgspec.Meta(ge=1)] = 5
+    reminders: list[Seconds] = msgspec.field(default_factory=lambda: [60.0, 300.0, 900.0])
 
 
 class Health(Section):
     """What the health check is told to do."""
 
     enabled: bool = True
-    webhook: str | None = None
+    webhook: (
+        Annotated[str, msgspec.Meta(pattern=r"^https?://[^\s]+\Z", description="use an http:// or https:// address")]
+        | None
+    ) = None
 
 
 class Config(Section):
     """The whole file. Without one, every default holds and a profile's name is its credential."""
 
-    profiles: dict[str, Profile] = {}
-    credentials: dict[str, CredentialLimits] = {}
+    profiles: dict[Name, Profile] = {}
+    credentials: dict[Name, CredentialLimits] = {}
     panes: list[PaneRule] = []
-    outage: OutageRules = OutageRules()
-    quarantine_cooldown_seconds: float = 1800
-    min_turn_seconds: float = 2
-    placement: Placement = Placement()
-    notify: Notify = Notify()
+    outage: OutageRules = msgspec.field(default_factory=OutageRules)
+    quarantine_cooldown_seconds: Seconds = 1800
+    min_turn_seconds: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 2
+    placement: Placement = msgspec.field(default_factory=Placement)
+    notify: Notify = msgspec.field(default_factory=Notify)
     agents: str | None = None
     state: str | None = None
-    health: Health = Health()
+    health: Health = msgspec.field(default_factory=Health)
 
     def credential_of(self, profile: str | None) -> str | None:
         """The effective credential of a profile: its credentialId, else its name; None when nobody configured it.
@@ -115,23 +132,72 @@ class Config(Section):
 
 def find(path: str | None) -> Config:
     """The file of `-c`, else $FLEET_CONFIG, ./fleetd.yaml, $XDG_CONFIG_HOME/fleettools/fleetd.yaml, else defaults."""
-    named = path or os.environ.get("FLEET_CONFIG")
-    if named:
-        return load(named)
+    found = located(path)
+    return Config() if found is None else load(found)
+
+
+def located(path: str | None) -> str | None:
+    """The file that `find` reads, None when defaults hold."""
+    if path is not None:
+        return path
+    if named := os.environ.get("FLEET_CONFIG"):
+        return named
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    for candidate in ("fleetd.yaml", os.path.join(home, "fleettools", "fleetd.yaml")):
-        if os.path.exists(candidate):
-            return load(candidate)
-    return Config()
+    candidates = ("fleetd.yaml", os.path.join(home, "fleettools", "fleetd.yaml"))
+    return next((candidate for candidate in candidates if os.path.lexists(candidate)), None)
 
 
 def load(path: str) -> Config:
-    """The configuration in a file; raises BadConfig naming the key and the mend."""
-    import yaml
+    """The configuration in a file, `~` expanded; raises BadConfig with the place and the mend of every mistake."""
+    from fleettools.adapters import shapes, yamlfile
 
-    try:
-        with open(path, encoding="utf-8") as file:
-            data = yaml.load(file, yaml.CSafeLoader)
-        return msgspec.convert(data or {}, Config)
-    except (OSError, yaml.YAMLError, msgspec.ValidationError, UnicodeDecodeError) as error:
-        raise BadConfig(str(error), "see fleetd.yaml(5)", path) from None
+    faults: list[Fault] = []
+    data = yamlfile.read(path, faults)
+    config = shapes.fitted({} if data is None else data, Config, faults)
+    if not faults:
+        faults += _faults(config)
+    yamlfile.refuse(path, faults)
+    if config.agents:
+        config.agents = os.path.join(os.path.dirname(path), os.path.expanduser(config.agents))
+    for profile in config.profiles.values():
+        profile.cwd = profile.cwd and os.path.expanduser(profile.cwd)
+    return config
+
+
+def _faults(config: Config) -> "list[Fault]":
+    """What the types cannot say: patterns that do not compile, stores that are none, reminders out of order."""
+    from fleettools.adapters.yamlfile import Fault
+
+    faults = []
+    for name, profile in config.profiles.items():
+        for key, value in (("errorPattern", profile.error_pattern), ("exhaustedPattern", profile.exhausted_pattern)):
+            faults += _bad_patterns(f"profiles.{name}.{key}", value)
+    scheme, colon, _ = (config.state or "").partition("://")
+    if colon and scheme not in ("postgresql", "postgres"):
+        faults.append(Fault("state", f"{scheme}: is no store", "use sqlite:PATH, memory: or postgresql://..."))
+    if config.notify.reminders != sorted(set(config.notify.reminders)):
+        faults.append(Fault("notify.reminders", "each has to come later than the one before", "put them in order"))
+    return faults
+
+
+_SPECIAL = frozenset("\\[](){}*+?|^$.")
+
+
+def _bad_patterns(place: str, value: Pattern) -> "list[Fault]":
+    from fleettools.adapters.yamlfile import Fault
+
+    faults = []
+    if isinstance(value, Extend):
+        place, value = f"{place}.extend", value.extend
+    for i, pattern in enumerate([value] if isinstance(value, str) else value or ()):
+        if _SPECIAL.isdisjoint(pattern):
+            continue  # plain text always compiles, and loading `regex` costs a quarter of a start
+        import regex
+
+        try:
+            regex.compile(pattern)
+        except regex.error as error:
+            at = place if isinstance(value, str) else f"{place}[{i}]"
+            what = str(error).replace(" at position ", " at ")
+            faults.append(Fault(at, what, "mend the regular expression, or put \\ before the character"))
+    return faults

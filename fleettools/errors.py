@@ -25,6 +25,7 @@ class FleetError(Exception):
     def __init__(self, what: str, mend: str = "", where: str = "") -> None:
         super().__init__(what)
         self.what, self.mend, self.where = what, mend, where
+        self.also: tuple[FleetError, ...] = ()  # further errors of the same kind, each to be said on its own line
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what

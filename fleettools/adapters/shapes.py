@@ -1,0 +1,105 @@
+"""Plain values into msgspec structs, with every misfit named by its place instead of only the first."""
+
+import re
+import types
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+import msgspec
+
+from fleettools.adapters.yamlfile import REFUSED, Fault
+
+T = TypeVar("T")
+
+_KINDS = {"int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "array": "a list"}
+_KINDS |= {"object": "a mapping", "null": "nothing"}
+
+
+def fitted(value: Any, shape: type[T], faults: list[Fault], place: str = "") -> T:
+    """The struct that a mapping describes; adds to `faults`, and what it gives is of use only when there are none.
+
+    A key without a value is the same as no key.
+    """
+    made: T = _fit(value, shape, place, faults)
+    return made
+
+
+def _fit(value: Any, shape: Any, place: str, faults: list[Fault]) -> Any:
+    if value is REFUSED:
+        return None
+    kind, parts = get_origin(shape), get_args(shape)
+    if kind in (Union, types.UnionType) and isinstance(value, dict):
+        shape = next((part for part in parts if _is_struct(part)), shape)
+    if _is_struct(shape) and isinstance(value, dict | None):
+        return _section(value or {}, shape, place, faults)
+    if kind is dict and isinstance(value, dict):
+        for key in value:
+            _leaf(key, parts[0], f"{place}.{key}", faults)
+        return {key: _fit(item, parts[1], f"{place}.{key}", faults) for key, item in value.items()}
+    if kind is list and isinstance(value, list):
+        return [_fit(item, parts[0], f"{place}[{i}]", faults) for i, item in enumerate(value)]
+    return _leaf(value, shape, place, faults)
+
+
+def _is_struct(shape: Any) -> bool:
+    return isinstance(shape, type) and issubclass(shape, msgspec.Struct)
+
+
+def _section(value: dict[str, Any], shape: type[msgspec.Struct], place: str, faults: list[Fault]) -> Any:
+    known = {field.encode_name: field for field in msgspec.structs.fields(shape)}
+    made = {}
+    for key, item in value.items():
+        inner = f"{place}.{key}" if place else key
+        if key not in known:
+            faults.append(Fault(inner, "unknown key", nearest(key, list(known))))
+        elif item is not None:
+            made[known[key].name] = _fit(item, known[key].type, inner, faults)
+    for key, field in known.items():
+        if field.required and value.get(key) is None:
+            faults.append(Fault(f"{place}.{key}" if place else key, "missing", "give it a value"))
+            made[field.name] = None
+    return shape(**made)
+
+
+def _leaf(value: Any, shape: Any, place: str, faults: list[Fault]) -> Any:
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        what, mend = _said(str(error), value, shape)
+        faults.append(Fault(place, what, mend))
+        return None
+
+
+def _said(error: str, value: Any, shape: Any) -> tuple[str, str]:
+    """A validation error in words, and its mend."""
+    shown = _shown(value)
+    if "matching regex" in error:
+        metas = [meta for part in (shape, *get_args(shape)) for meta in getattr(part, "__metadata__", ())]
+        return f"{shown} does not fit", next((meta.description for meta in metas if meta.description), "")
+    choices = [choice for part in (shape, *get_args(shape)) if get_origin(part) is Literal for choice in get_args(part)]
+    if choices and isinstance(value, str):
+        return f"{shown} is not known here", nearest(value, choices)
+    wanted = error.removeprefix("Expected ").partition(", got")[0].partition(" - at")[0].removesuffix(".0")
+    wanted = re.sub(r"`([^`]*)`", lambda found: _worded(found[1]), wanted)
+    quotable = "`str" in error and not isinstance(value, dict | list | str)
+    return f"expected {wanted}, got {shown}", f"quote it: '{shown}'" if quotable else "see fleetd.yaml(5)"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    shown = repr(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return shown if len(shown) <= 40 else f"{shown[:36]}..."
+
+
+def _worded(kinds: str) -> str:
+    return " or ".join(_KINDS.get(kind, kind) for kind in kinds.split(" | ") if kind != "null")
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """Which of the known words was probably meant, as a mend."""
+    import difflib
+
+    plain = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower().replace("_", "").replace("-", ""), plain, 1, 0.5)
+    close = close or difflib.get_close_matches(word.lower(), plain, 1, 0.5)
+    return f"did you mean {plain[close[0]]}?" if close else f"there are {', '.join(known)}"
