@@ -12,6 +12,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._values: dict[str, tuple[bytes, int]] = {}
         self._keys: list[str] = []
+        self._deleted = 0  # the highest version ever deleted: a key that comes back starts above it
 
     def get(self, key: str) -> tuple[bytes | None, int]:
         return self._values.get(key, (None, 0))
@@ -22,10 +23,11 @@ class MemoryStore:
         if value is None:
             if self._values.pop(key, None):
                 del self._keys[bisect_left(self._keys, key)]
+                self._deleted = max(self._deleted, if_version)
             return True
         if key not in self._values:
             insort(self._keys, key)
-        self._values[key] = (value, if_version + 1)
+        self._values[key] = (value, (if_version or self._deleted) + 1)
         return True
 
     def scan(self, prefix: str) -> Iterator[tuple[str, bytes, int]]:
