@@ -1,0 +1,257 @@
+"""The one door to tmux: what its panes are, what they show, and windows and options of ours.
+
+Every call has a timeout, because a stopped server blocks its clients for ever. Text goes into panes by inject.py.
+"""
+
+import os
+import re
+import secrets
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from fleettools.errors import Unavailable
+
+TIMEOUT = 4.0
+OLDEST = (3, 2)
+_NO_SERVER = ("no server running on", "error connecting to", "failed to connect to server", "lost server",
+              "server exited", "[server exited]", "[lost server]")  # fmt: skip
+
+
+class NoServer(Unavailable):
+    """No tmux server listens on the socket."""
+
+
+class Silent(Unavailable):
+    """The tmux server does not answer in time: stopped, or hanging."""
+
+
+class NoPane(Unavailable):
+    """The pane that is named does not exist."""
+
+
+class PaneRow(NamedTuple):
+    """One pane as list-panes shows it. `activity`: whole seconds, of its window; `*_option`: as tmux inherits them."""
+
+    server: str
+    server_pid: int
+    id: str
+    pid: int
+    activity: int
+    panes: int
+    dead: bool
+    in_mode: int
+    input_off: bool
+    synchronized: bool
+    alternate: bool
+    cols: int
+    rows: int
+    window_index: int
+    pane_index: int
+    session: str
+    window: str
+    command: str
+    title: str
+    profile_option: str
+    lead_option: str
+    name_option: str
+    agent_option: str
+
+
+# User options may hold tabs and newlines, and [[:cntrl:]] does not work there: the class needs the raw bytes.
+_CLEAN = "#{s/[\x01-\x1f]/?/:%s}"
+_SERVER = ["socket_path", "pid"]
+_NUMBERS = ["pane_id", "pane_pid", "window_activity", "window_panes", "pane_dead", "pane_in_mode", "pane_input_off",
+            "pane_synchronized", "alternate_on", "pane_width", "pane_height", "window_index", "pane_index"]  # fmt: skip
+_TEXTS = ["session_name", "window_name", "pane_current_command", "pane_title",
+          "@fleet_profile", "@fleet_lead", "@fleet_name", "@fleet_agent"]  # fmt: skip
+_COLUMNS = [f"#{{{name}}}" for name in _SERVER + _NUMBERS] + [_CLEAN % name for name in _TEXTS]
+_FORMAT = "\t".join(_COLUMNS)
+
+
+class Tmux:
+    """One tmux server, by socket `path` or `name`, else $FLEET_TMUX_SOCKET, else the server we are in, else tmux's own.
+
+    Every method raises NoServer, Silent or another Unavailable that names the socket and the mend.
+    """
+
+    def __init__(self, path: str | None = None, name: str | None = None, timeout: float = TIMEOUT) -> None:
+        inherited = os.environ.get("FLEET_TMUX_SOCKET") or os.environ.get("TMUX", "").partition(",")[0]
+        if path is None and name is None and inherited:
+            path = inherited
+        if path is not None:
+            self.socket = os.path.abspath(path)
+            self._choice = ["-S", self.socket]
+        else:
+            folder = os.path.realpath(os.environ.get("TMUX_TMPDIR") or "/tmp")
+            self.socket = os.path.join(folder, f"tmux-{os.getuid()}", name or "default")
+            self._choice = ["-L", name or "default"]
+        self._timeout = timeout
+        self._checked = False
+        self.environment = {k: v for k, v in os.environ.items() if k not in ("TMUX", "TMUX_PANE", "LC_ALL")}
+        self.environment["LC_ALL"] = "C.UTF-8"
+
+    def error(self, what: str, mend: str = "", kind: type[Unavailable] = Unavailable) -> Unavailable:
+        """An error about this server, its socket first."""
+        return kind(what, mend, f"tmux on {self.socket}")
+
+    def run(self, *commands: Sequence[str], stdin: bytes = b"", check: bool = True) -> tuple[str, str]:
+        """What one tmux process prints for the commands on stdout and stderr; `check` makes any failure an error."""
+        if not self._checked:
+            self._checked = True
+            self._check_version()
+        words: list[str] = []
+        for command in commands:
+            words += [";", *command] if words else command
+        status, out, err = self._process([*self._choice, *words], stdin)
+        said = err.strip() or out.strip() or f"status {status}"
+        if status and said.startswith(_NO_SERVER) and "Permission denied" not in said:
+            raise self.error("no server is running", "start tmux, or name its socket with -S or -L", NoServer)
+        if status and check and said.startswith("can't find pane"):
+            raise self.error(f"no pane {said.rpartition(' ')[2]}", "tmux list-panes -a shows what there is", NoPane)
+        if status and check:
+            raise self.error(said, "see tmux(1)")
+        return out, err
+
+    def _process(self, words: Sequence[str], stdin: bytes = b"") -> tuple[int, str, str]:
+        try:
+            done = subprocess.run(
+                ["tmux", "-u", *words], input=stdin, capture_output=True, env=self.environment, timeout=self._timeout
+            )
+        except FileNotFoundError:
+            raise self.error("tmux is not installed", "install tmux 3.2 or later") from None
+        except subprocess.TimeoutExpired:
+            mend = "is it stopped? kill -CONT its process, or end it"
+            raise self.error(f"no answer within {self._timeout:g} s", mend, Silent) from None
+        except OSError as error:
+            raise self.error(f"tmux cannot be started ({error.strerror})", "see that tmux -V works") from None
+        return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+
+    def _check_version(self) -> None:
+        said = self._process(["-V"])[1].strip()
+        number = re.search(r"(\d+)\.(\d+)", said)
+        if number and (int(number[1]), int(number[2])) < OLDEST:
+            raise self.error(f"{said} is too old", "install tmux 3.2 or later")
+
+    # -- reading
+
+    def server(self) -> str:
+        """The server's identity, `host:socket path:server pid`."""
+        out, _ = self.run(["display-message", "-p", "#{pid}\t#{socket_path}"])
+        return self._identity(*out.strip("\n").split("\t"))
+
+    def _identity(self, pid: str, path: str) -> str:
+        return f"{os.uname().nodename}:{path if os.path.isabs(path) else self.socket}:{pid}"
+
+    def panes(self) -> list[PaneRow]:
+        """Every pane of the server, each once; raises Unavailable when tmux answers in another shape."""
+        out, _ = self.run(["list-panes", "-a", "-F", _FORMAT])
+        rows: dict[str, PaneRow] = {}
+        for line in out.split("\n")[:-1]:
+            row = self._row(line.split("\t"))
+            rows.setdefault(row.id, row)  # a window linked into several sessions comes once for each
+        return list(rows.values())
+
+    def _row(self, columns: list[str]) -> PaneRow:
+        if len(columns) != len(_COLUMNS):
+            what = f"list-panes gave {len(columns)} columns instead of {len(_COLUMNS)}"
+            raise self.error(what, "does tmux know a UTF-8 locale? try LC_ALL=C.UTF-8")
+        path, server_pid, *rest = columns
+        try:
+            # Not strict: every column is text, and the types of PaneRow say what it stands for.
+            return msgspec.convert([self._identity(server_pid, path), server_pid, *rest], PaneRow, strict=False)
+        except msgspec.ValidationError as error:
+            raise self.error(f"list-panes gave something else ({error})", "see that tmux list-panes -a works") from None
+
+    def pane(self, pane: str) -> PaneRow:
+        """The pane of that id; raises NoPane when there is none."""
+        for row in self.panes():
+            if row.id == pane:
+                return row
+        raise self.error(f"no pane {pane}", "tmux list-panes -a shows what there is", NoPane)
+
+    def capture(self, panes: Iterable[str], history: int = 0, colours: bool = True) -> dict[str, str]:
+        """What each pane shows, lines that the terminal wrapped joined; panes that are gone are left out.
+
+        `history` lines above the screen come too; without `colours` the text is plain.
+        """
+        # A fresh marker, since a pane could show one that it has seen; ids without %, which strftime would eat.
+        marker = f"{secrets.token_hex(16)}."
+        options = ("-e " if colours else "") + "-J" + (f" -S -{history}" if history else "")
+        found: dict[str, str] = {}
+        left = list(panes)
+        while left:
+            script = "".join(f"display-message -p {marker}{p[1:]}\ncapture-pane -p {options} -t {p}\n" for p in left)
+            out, err = self.run(["source-file", "-"], stdin=script.encode(), check=False)
+            looked = [part.partition("\n") for part in out.split(marker)[1:]]
+            if not looked:
+                raise self.error(err.strip() or "capture-pane gave nothing", "see tmux(1)")
+            for number, _, text in looked:
+                if text:
+                    found[f"%{number}"] = "\n".join(line.rstrip(" ") for line in text[:-1].split("\n"))
+            # A pane that vanished meanwhile may end the batch: go on behind it.
+            left = left[len(looked) :]
+        return found
+
+    # -- windows and options
+
+    def set_options(self, pane: str, options: Mapping[str, str]) -> None:
+        """Set user options (`@fleet_profile`) of the pane itself; raises NoPane."""
+        if options:
+            self.run(*(["set-option", "-p", "-t", pane, name, literal(value)] for name, value in options.items()))
+
+    def unset_options(self, pane: str, names: Iterable[str]) -> None:
+        """Take user options off the pane itself; raises NoPane."""
+        commands = [["set-option", "-p", "-u", "-t", pane, name] for name in names]
+        if commands:
+            self.run(*commands)
+
+    def new_window(
+        self,
+        command: str,
+        *,
+        name: str | None = None,
+        session: str | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> PaneRow:
+        """Open a window that runs a shell command, in `session` or the one tmux prefers, and set its pane's options.
+
+        Starts a server with a session (`session`, else "fleet") when there is none.
+        """
+        settings = [*(["-n", literal(name)] if name else []), *(["-c", literal(cwd)] if cwd else [])]
+        for key, value in (env or {}).items():
+            settings += ["-e", literal(f"{key}={value}")]
+        shown = ["-d", "-P", "-F", "#{pane_id}"]
+        try:
+            where = ["-t", f"={session}:"] if session else []
+            out, _ = self.run(["new-window", *shown, *where, *settings, literal(command)])
+        except NoServer:
+            out, _ = self.run(["new-session", *shown, "-s", session or "fleet", *settings, literal(command)])
+        pane = out.strip()
+        self.set_options(pane, options or {})
+        return self.pane(pane)
+
+    def kill_pane(self, pane: str) -> None:
+        """End the pane and what runs in it; raises NoPane."""
+        self.run(["kill-pane", "-t", pane])
+
+
+def literal(word: str) -> str:
+    """A word that tmux takes as it is: at a word's end `;` would end the command."""
+    return word[:-1] + "\\;" if word.endswith(";") else word
+
+
+def is_server(pid: int) -> bool:
+    """Whether a tmux process has that pid on this machine."""
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().startswith("tmux")
+    except OSError:
+        if os.path.isdir("/proc/self"):
+            return False
+    listed = subprocess.run(["ps", "-o", "comm=", "-p", str(pid)], capture_output=True, text=True, timeout=TIMEOUT)
+    return "tmux" in listed.stdout
