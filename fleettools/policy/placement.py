@@ -1,0 +1,188 @@
+"""May this profile spawn now, and which one should (design section 4)."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from fleettools.policy.credential import CredentialState, Lease, cooling_seconds, quarantined_seconds
+from fleettools.policy.roster import MemberState
+
+LEASE_MS = 30_000
+
+
+class Limits(Protocol):
+    """What placement asks of a credential's configuration."""
+
+    @property
+    def max_members(self) -> int | None: ...
+
+
+class ProfileLimits(Limits, Protocol):
+    """What placement asks of a profile's configuration."""
+
+    @property
+    def priority(self) -> int: ...
+
+
+class Fleet(Protocol):
+    """What placement asks of the configuration."""
+
+    @property
+    def profiles(self) -> Mapping[str, ProfileLimits]: ...
+    @property
+    def credentials(self) -> Mapping[str, Limits]: ...
+    def credential_of(self, profile: str | None) -> str | None: ...
+
+
+class Choice(msgspec.Struct, kw_only=True):
+    """The answer: may `profile` spawn, and why (not). The seconds are what remains, each only while active."""
+
+    allowed: bool
+    reason: str
+    profile: str | None = None
+    credential_id: str | None = None
+    cooling_off_for_seconds: int | None = None
+    quarantined_for_seconds: int | None = None
+
+
+States = Mapping[str, CredentialState]
+
+
+class Held(msgspec.Struct, kw_only=True):
+    """How many members hold a slot, by profile and by credential."""
+
+    profiles: Mapping[str, int] = {}
+    credentials: Mapping[str, int] = {}
+
+
+def taken(fleet: Fleet, members: Iterable[MemberState]) -> Held:
+    """The slots that members hold; reservations are not among them."""
+    profiles = Counter(member.profile for member in members if member.profile and member.holds_slot)
+    credentials: Counter[str] = Counter()
+    for profile, number in profiles.items():
+        credentials[fleet.credential_of(profile) or ""] += number
+    return Held(profiles=profiles, credentials=credentials)
+
+
+def free(fleet: Fleet, profile: str, states: States, held: Held, now_ms: int) -> int | None:
+    """How many more members the profile and its credential may have, reservations counted; None: no limit.
+
+    A cool-off or quarantine is not looked at.
+    """
+    return min((room for room, _ in _rooms(fleet, profile, states, held, now_ms)), default=None)
+
+
+def decide(fleet: Fleet, profile: str, states: States, held: Held, now_ms: int) -> Choice:
+    """May this profile spawn? `states` by credential id, `held` as of `taken`."""
+    name = fleet.credential_of(profile)
+    if name is None:
+        known = ", ".join(sorted(fleet.profiles)[:10])
+        return Choice(allowed=False, profile=profile, reason=f"profile {profile} is not configured; there are {known}")
+    state = states.get(name)
+    cooling, quarantined = cooling_seconds(state, now_ms), quarantined_seconds(state, now_ms)
+    full = [what for room, what in _rooms(fleet, profile, states, held, now_ms) if room == 0]
+    if quarantined is not None:
+        reason = f"credential {name} is quarantined for another {quarantined} s, its quota is used up"
+    elif cooling is not None:
+        reason = f"credential {name} is cooling off for another {cooling} s after backend errors"
+    elif full:
+        reason = full[0]
+    else:
+        reason = f"credential {name} is free"
+    return Choice(
+        allowed=quarantined is None and cooling is None and not full,
+        reason=f"{profile}: {reason}",
+        profile=profile,
+        credential_id=name,
+        cooling_off_for_seconds=cooling,
+        quarantined_for_seconds=quarantined,
+    )
+
+
+def choose(fleet: Fleet, candidates: Iterable[str], policy: str, states: States, held: Held, now_ms: int) -> Choice:
+    """The first candidate, in the order of the policy, that may spawn; else why none may and which returns first.
+
+    `priority`: the highest number first. `least-loaded`: the fewest members and reservations first, then priority.
+    The last tie is settled by name.
+    """
+
+    def rank(profile: str) -> tuple[int, int, str]:
+        found = fleet.profiles.get(profile)
+        load = _load(fleet, profile, states, held, now_ms) if policy == "least-loaded" else 0
+        return load, -found.priority if found else 0, profile
+
+    choices = [decide(fleet, profile, states, held, now_ms) for profile in sorted(set(candidates), key=rank)]
+    for choice in choices:
+        if choice.allowed:
+            return replace(choice, reason=f"{choice.reason}, first by {policy}")
+    if not choices:
+        return Choice(allowed=False, reason="there is no profile to choose from; configure some under profiles:")
+    return _all_out(choices)
+
+
+def _all_out(choices: list[Choice]) -> Choice:
+    """The refusal when every candidate is out; it carries the profile that returns first."""
+    back = [(max(c.cooling_off_for_seconds or 0, c.quarantined_for_seconds or 0), c) for c in choices]
+    waits = [pair for pair in back if pair[0]]
+    seconds, first = min(waits, key=lambda pair: pair[0], default=(0, choices[0]))
+    out = "; ".join(choice.reason for choice in choices[:5])
+    more = f"; and {len(choices) - 5} more" if len(choices) > 5 else ""
+    end = f"; {first.profile} returns first, in {seconds} s" if seconds else "; none returns by time alone"
+    kinds = {_kind(choice) for choice in choices}
+    what = f" ({' and '.join(sorted(kinds))})" if kinds else ""
+    return replace(first, reason=f"no candidate may spawn{what}: {out}{more}{end}")
+
+
+def _kind(choice: Choice) -> str:
+    if choice.quarantined_for_seconds is not None:
+        return "quarantine"
+    return "full or unknown" if choice.cooling_off_for_seconds is None else "cool-off"
+
+
+def reserve(
+    fleet: Fleet, profile: str, state: CredentialState, held: Held, lease: str, now_ms: int
+) -> tuple[CredentialState, Choice]:
+    """Take a slot for LEASE_MS if the profile may spawn now; `state` is that of its credential.
+
+    Count `held` after the state was read, and write the member before `unreserve`: then two never pass one free slot.
+    """
+    state = unreserve(state, lease, now_ms)
+    name = fleet.credential_of(profile)
+    choice = decide(fleet, profile, {name: state} if name else {}, held, now_ms)
+    if not choice.allowed:
+        return state, choice
+    mine = Lease(id=lease, profile=profile, until_ms=now_ms + LEASE_MS)
+    return replace(state, leases=[*state.leases, mine]), choice
+
+
+def unreserve(state: CredentialState, lease: str, now_ms: int) -> CredentialState:
+    """The state without this reservation, and without those whose time is over."""
+    kept = [one for one in _leases(state, now_ms) if one.id != lease]
+    return state if len(kept) == len(state.leases) else replace(state, leases=kept)
+
+
+def _rooms(fleet: Fleet, profile: str, states: States, held: Held, now_ms: int) -> Iterable[tuple[int, str]]:
+    """Each limit that holds for the profile: how much room it leaves, and what to say when that is none."""
+    limits = fleet.profiles.get(profile)
+    if limits and limits.max_members is not None:
+        used = _load(fleet, profile, states, held, now_ms)
+        yield max(0, limits.max_members - used), f"all its places are taken ({used} of {limits.max_members})"
+    name = fleet.credential_of(profile)
+    shared = fleet.credentials.get(name) if name else None
+    if name and shared and shared.max_members is not None:
+        used = held.credentials.get(name, 0) + len(_leases(states.get(name), now_ms))
+        what = f"all places of credential {name} are taken ({used} of {shared.max_members})"
+        yield max(0, shared.max_members - used), what
+
+
+def _load(fleet: Fleet, profile: str, states: States, held: Held, now_ms: int) -> int:
+    """Members and reservations of a profile."""
+    leases = _leases(states.get(fleet.credential_of(profile) or ""), now_ms)
+    return held.profiles.get(profile, 0) + sum(lease.profile == profile for lease in leases)
+
+
+def _leases(state: CredentialState | None, now_ms: int) -> list[Lease]:
+    return [lease for lease in state.leases if lease.until_ms > now_ms] if state else []
