@@ -145,10 +145,11 @@ class Outage(Record, kw_only=True):
 
     id: str
     credential_id: Name
-    targets: list[Worker] = []
-    profiles: list[str] = []
-    leads: list[LeadPane] = []
-    evidence: list[str] = []
+    # Factories, so that an empty list is written too.
+    targets: list[Worker] = msgspec.field(default_factory=lambda: [])
+    profiles: list[str] = msgspec.field(default_factory=lambda: [])
+    leads: list[LeadPane] = msgspec.field(default_factory=lambda: [])
+    evidence: list[str] = msgspec.field(default_factory=lambda: [])
 
 
 class Incident(Outage, kw_only=True, tag="incident"):

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from fleettools import records
-from fleettools.adapters import signals
+from fleettools.adapters import clock, signals
 from fleettools.adapters.streams import CHUNK, Messages, Output
-from fleettools.errors import BadInput, Exit
+from fleettools.errors import BadInput, Exit, FleetError
 
 
 class Batch(NamedTuple):
@@ -70,7 +70,7 @@ class Input:
         self.unreadable = False
 
     def __iter__(self) -> Iterator[Batch | None]:
-        """The lines of each read; None after `tick` quiet seconds. An unreadable file is said and passed over."""
+        """The lines of each read, None every `tick` seconds. An unreadable file is said and passed over."""
         for name in self._files:
             fd = self._open(name)
             if fd is None:
@@ -95,24 +95,26 @@ class Input:
             return None
 
     def _lines(self, fd: int, splitter: Splitter) -> Iterator[Batch | None]:
+        due = clock.monotonic() + (self._tick or 0)
         while True:
             self._out.flush()
             try:
                 with signals.waiting():
-                    if self._tick is not None and not select.select([fd], [], [], self._tick)[0]:
-                        chunk = None
-                    else:
-                        chunk = os.read(fd, CHUNK)
+                    wait = max(0.0, due - clock.monotonic())
+                    quiet = self._tick is not None and not select.select([fd], [], [], wait)[0]
+                    chunk = b"" if quiet else os.read(fd, CHUNK)
             except OSError as error:
                 self.unreadable = True
                 self._messages.error(f"{splitter.name}: {error.strerror}; name a file that can be read")
                 return
-            if chunk is None:
+            if not quiet:
+                yield splitter.feed(chunk)
+                if not chunk:
+                    return
+            # Also when the input is never quiet.
+            if self._tick is not None and clock.monotonic() >= due:
+                due = clock.monotonic() + self._tick
                 yield None
-                continue
-            yield splitter.feed(chunk)
-            if not chunk:
-                return
 
 
 Handler = Callable[[bytes], Iterable[bytes]]
@@ -130,8 +132,24 @@ def pump(
     """Run a filter: lines of a type in `consume` become what its handler yields, all others pass byte for byte.
 
     A handler raises BadInput for a line it cannot use: that line is said and left out, the rest goes on, and the
-    answer is Exit.BAD_INPUT; with `strict` the first one ends the run. `on_tick` is called when the input is quiet.
+    answer is Exit.BAD_INPUT; with `strict` the first one ends the run. What a handler raises else ends the run after
+    all that came before is written. `on_tick` is called at every tick of the input, also when it is never quiet.
     """
+    try:
+        return _pumped(source, out, messages, consume, strict, on_tick)
+    except FleetError:
+        out.flush()
+        raise
+
+
+def _pumped(
+    source: Input,
+    out: Output,
+    messages: Messages,
+    consume: Mapping[str, Handler],
+    strict: bool,
+    on_tick: Callable[[], Iterable[bytes]] | None,
+) -> Exit:
     bad = False
     for batch in source:
         if batch is None:

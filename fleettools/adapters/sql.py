@@ -9,7 +9,7 @@ from typing import Any
 _GET = "SELECT value, version FROM fleet_state WHERE key = ?"
 _PAGE = "SELECT key, value, version FROM fleet_state WHERE key >= ? AND key < ? ORDER BY key LIMIT 500"
 _UPDATE = "UPDATE fleet_state SET value = ?, version = version + 1 WHERE key = ? AND version = ?"
-_INSERT = "INSERT INTO fleet_state (key, value, version) SELECT ?, ?, version + 1 FROM fleet_deleted {} ON CONFLICT DO NOTHING"
+_INSERT = "INSERT INTO fleet_state SELECT ?, ?, version + 1 FROM fleet_deleted {} ON CONFLICT DO NOTHING"
 _RAISE = "UPDATE fleet_deleted SET version = CASE WHEN version < ? THEN ? ELSE version END"
 _DELETE = "DELETE FROM fleet_state WHERE key = ? AND version = ?"
 

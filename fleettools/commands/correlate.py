@@ -1,0 +1,187 @@
+"""fleet-correlate: count backend errors and exhaustion per credential, and say when they are an incident."""
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fleettools.cli import Context, command, files, state
+from fleettools.errors import Exit
+
+if TYPE_CHECKING:
+    from fleettools import records
+    from fleettools.adapters.store import Store
+    from fleettools.config import Config
+    from fleettools.policy.credential import CredentialState, Evidence, Rules
+
+TICK = 10.0  # seconds between two looks for what stands unannounced
+REMEMBERED = 4096  # unmapped events that are not said again
+
+
+class Seconds(click.FloatRange):
+    """A span in seconds; neither "nan" nor "inf" is one."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds = float(super().convert(value, param, ctx))
+        if not math.isfinite(seconds):
+            self.fail(f"{value!r} is no number of seconds", param, ctx)
+        return seconds
+
+
+@command("fleet-correlate")
+@files
+@state
+@click.option("--threshold", metavar="N", type=click.IntRange(min=1), help="Errors that make an incident [default: 2].")
+@click.option("--window", metavar="S", type=Seconds(min=0), help="Seconds from the first to the last [default: 60].")
+@click.option("--cool-off", metavar="S", type=Seconds(min=0), help="Seconds of the cool-off [default: 60].")
+def main(
+    ctx: Context,
+    files: tuple[str, ...],
+    state_url: str | None,
+    threshold: int | None,
+    window: float | None,
+    cool_off: float | None,
+) -> Exit:
+    """Count backend errors and exhaustion per credential.
+
+    Passes on what it reads; after the verdict that caused it comes an `incident`, `quarantine` or `unmapped` record.
+    """
+    from fleettools.adapters.lines import Input, pump
+
+    config = ctx.config()
+    correlator = Correlator(ctx, ctx.store(state_url), config, _rules(config, threshold, window, cool_off))
+    for line in correlator.unannounced():
+        ctx.out.write(line)
+    source = Input(files, ctx.out, ctx.messages, tick=TICK)
+    consume = {"verdict": correlator.verdict}
+    return pump(source, ctx.out, ctx.messages, consume, strict=ctx.strict, on_tick=correlator.unannounced)
+
+
+def _rules(config: "Config", threshold: int | None, window: float | None, cool_off: float | None) -> "Rules":
+    from fleettools.policy.credential import Rules
+
+    outage = config.outage
+    return Rules(
+        threshold=outage.threshold if threshold is None else threshold,
+        window_ms=round(1000 * (outage.window_seconds if window is None else window)),
+        cool_off_ms=round(1000 * (outage.cool_off_seconds if cool_off is None else cool_off)),
+        cooldown_ms=round(1000 * config.quarantine_cooldown_seconds),
+        count_retries_from=outage.count_retries_from,
+        ignore_causes=frozenset(outage.ignore_causes),
+    )
+
+
+class Correlator:
+    """Applies the credential policy to verdicts, and sees to it that what was committed is said."""
+
+    def __init__(self, ctx: Context, store: "Store", config: "Config", rules: "Rules") -> None:
+        from fleettools import records
+        from fleettools.policy import credential
+
+        self._records, self._policy = records, credential
+        self._ctx, self._store, self._config, self._rules = ctx, store, config, rules
+        self._unmapped: dict[str, None] = {}
+
+    def verdict(self, raw: bytes) -> Iterable[bytes]:
+        """The verdict as it came, then what it causes; only evidence touches the store."""
+        verdict = self._records.decode(raw, self._records.Verdict)
+        kind = self._policy.kind(verdict, self._rules)
+        if kind is None:
+            return (raw,)
+        found = self._policy.evidence(verdict)
+        name = self._config.credential_of(found.profile)
+        if name is None or not self._policy.is_name(name):
+            return (raw, *self._unknown(found, verdict.outcome))
+        return self._counted(raw, name, kind, found)
+
+    def unannounced(self) -> Iterator[bytes]:
+        """What another process, or an earlier run, committed and has not announced for 10 s."""
+        from fleettools.adapters.store import read_all
+        from fleettools.policy.credential import CREDENTIALS, CredentialState
+
+        clock = self._store.now_ms()
+        for key, known in read_all(self._store, CREDENTIALS, CredentialState):
+            if self._policy.overdue(known, clock)[1]:
+                yield from self._said_again(key, clock)
+
+    def _said_again(self, key: str, clock: int) -> Iterator[bytes]:
+        from fleettools.adapters.store import change
+        from fleettools.policy.credential import CredentialState
+
+        # Of several processes that see the same record standing, one gets its line from this commit.
+        lines = change(self._store, key, CredentialState, lambda s: self._policy.overdue(s or CredentialState(), clock))
+        for line in lines:
+            yield from self._said(key, line)
+
+    def _counted(self, raw: bytes, name: str, kind: str, found: "Evidence") -> Iterator[bytes]:
+        key = self._policy.credential_key(name)
+        line = self._commit(key, name, kind, found)
+        yield raw
+        if line is not None:
+            yield from self._said(key, line)
+
+    def _commit(self, key: str, name: str, kind: str, found: "Evidence") -> str | None:
+        """Store what this evidence changes; the record that it causes, if any."""
+        from fleettools.adapters.store import change
+        from fleettools.policy import outage, quarantine
+        from fleettools.policy.credential import EXHAUSTION, CredentialState
+
+        def step(before: "CredentialState | None") -> "tuple[CredentialState | None, records.Record | None]":
+            made: records.Record | None
+            policy = quarantine.step if kind == EXHAUSTION else outage.step
+            after, made, reason = policy(before or CredentialState(), name, found, found.ts_ms, self._rules)
+            self._ctx.messages.debug(f"{found.event} on credential {name}: {reason}")
+            return (after if made is None else self._policy.committed(after, made, self._store.now_ms())), made
+
+        made = change(self._store, key, CredentialState, step)
+        return None if made is None else self._records.encode(made).decode()
+
+    def _said(self, key: str, line: str) -> Iterator[bytes]:
+        """Write the line out, and only then mark it announced."""
+        from fleettools.adapters.store import change
+        from fleettools.policy.credential import CredentialState
+
+        yield line.encode()
+        self._ctx.out.flush()
+        change(self._store, key, CredentialState, lambda s: (s and self._policy.announced(s, line), None))
+
+    def _unknown(self, found: "Evidence", outcome: str) -> Iterator[bytes]:
+        """Evidence that counts for no credential: said once an event, by record and on standard error."""
+        if found.event in self._unmapped:
+            return
+        self._unmapped[found.event] = None
+        if len(self._unmapped) > REMEMBERED:
+            del self._unmapped[next(iter(self._unmapped))]
+        reason = _why_unmapped(found.profile, bool(self._config.profiles))
+        where = f"{found.server or 'unknown server'} {found.target or 'unknown pane'}"
+        self._ctx.messages.error(f"{where}: {outcome} counts for no credential: {reason}")
+        if found.lead is None:
+            self._ctx.messages.warn(f"{where} has no lead that could be told: {reason}")
+        stamp: Any = found.stamp()
+        yield self._records.encode(
+            self._records.Unmapped(
+                id=f"unmapped:{found.event}",
+                event=found.event,
+                server=found.server,
+                target=found.target,
+                profile=found.profile,
+                reason=reason,
+                lead=found.lead,
+                **stamp,
+            )
+        )
+
+
+def _why_unmapped(profile: str | None, configured: bool) -> str:
+    if profile is None:
+        return "the pane has no profile; set @fleet_profile on it"
+    if configured:
+        return f"profile {profile} is not configured; add it under profiles: in fleetd.yaml"
+    return f"{profile!r} is no profile name; use letters, digits and . _ @ + -, at most 64"
+
+
+if __name__ == "__main__":
+    main()
