@@ -60,15 +60,15 @@ class PaneRow(NamedTuple):
     agent_option: str
 
 
-# User options may hold tabs and newlines, and [[:cntrl:]] does not work there: the class needs the raw bytes.
-_CLEAN = "#{s/[\x01-\x1f]/?/:%s}"
+# User options and titles may hold tabs and newlines; tmux takes them out at twice the price of the whole list, so it is
+# asked to only when a row does not fit. [[:cntrl:]] does not work there: the class needs the raw bytes.
+_PLAIN, _CLEAN = "#{%s}", "#{s/[\x01-\x1f]/?/:%s}"
 _SERVER = ["socket_path", "pid"]
 _NUMBERS = ["pane_id", "pane_pid", "window_activity", "window_panes", "pane_dead", "pane_in_mode", "pane_input_off",
             "pane_synchronized", "alternate_on", "pane_width", "pane_height", "window_index", "pane_index"]  # fmt: skip
 _TEXTS = ["session_name", "window_name", "pane_current_command", "pane_title",
           "@fleet_profile", "@fleet_lead", "@fleet_name", "@fleet_agent"]  # fmt: skip
-_COLUMNS = [f"#{{{name}}}" for name in _SERVER + _NUMBERS] + [_CLEAN % name for name in _TEXTS]
-_FORMAT = "\t".join(_COLUMNS)
+_CONTROLS = dict.fromkeys(range(32), "?")
 
 
 class Tmux:
@@ -147,16 +147,29 @@ class Tmux:
 
     def panes(self) -> list[PaneRow]:
         """Every pane of the server, each once; raises Unavailable when tmux answers in another shape."""
-        out, _ = self.run(["list-panes", "-a", "-F", _FORMAT])
         rows: dict[str, PaneRow] = {}
-        for line in out.split("\n")[:-1]:
-            row = self._row(line.split("\t"))
+        for columns in self._listed(_PLAIN) or self._listed(_CLEAN):
+            row = self._row(columns)
             rows.setdefault(row.id, row)  # a window linked into several sessions comes once for each
         return list(rows.values())
 
+    def _listed(self, text: str) -> list[list[str]]:
+        """The columns of every pane, none when a tab in a text made some row too long."""
+        # A fresh marker begins each row, since a newline in a text could pretend that another row begins.
+        marker = secrets.token_hex(8)
+        columns = [marker, *(_PLAIN % name for name in _SERVER + _NUMBERS), *(text % name for name in _TEXTS)]
+        out, _ = self.run(["list-panes", "-a", "-F", "\t".join(columns)])
+        rows = [row.split("\t") for row in f"\n{out}"[:-1].split(f"\n{marker}\t")[1:]]
+        if text == _PLAIN and any(len(row) != len(columns) - 1 for row in rows):
+            return []
+        if not rows:
+            raise self.error("list-panes gave no rows", "does tmux know a UTF-8 locale? try LC_ALL=C.UTF-8")
+        return [[column.translate(_CONTROLS) for column in row] for row in rows]
+
     def _row(self, columns: list[str]) -> PaneRow:
-        if len(columns) != len(_COLUMNS):
-            what = f"list-panes gave {len(columns)} columns instead of {len(_COLUMNS)}"
+        expected = len(_SERVER + _NUMBERS + _TEXTS)
+        if len(columns) != expected:
+            what = f"list-panes gave {len(columns)} columns instead of {expected}"
             raise self.error(what, "does tmux know a UTF-8 locale? try LC_ALL=C.UTF-8")
         path, server_pid, *rest = columns
         try:
