@@ -32,6 +32,10 @@ class NoPane(Unavailable):
     """The pane that is named does not exist."""
 
 
+class Unusable(Unavailable):
+    """There is no tmux here, or one that is too old."""
+
+
 class PaneRow(NamedTuple):
     """One pane as list-panes shows it. `activity`: whole seconds, of its window; `*_option`: as tmux inherits them."""
 
@@ -88,6 +92,7 @@ class Tmux:
             folder = os.path.realpath(os.environ.get("TMUX_TMPDIR") or "/tmp")
             self.socket = os.path.join(folder, f"tmux-{os.getuid()}", name or "default")
             self._choice = ["-L", name or "default"]
+        self.host = os.uname().nodename
         self._timeout = timeout
         self._checked = False
         self.environment = {k: v for k, v in os.environ.items() if k not in ("TMUX", "TMUX_PANE", "LC_ALL")}
@@ -121,7 +126,7 @@ class Tmux:
                 ["tmux", "-u", *words], input=stdin, capture_output=True, env=self.environment, timeout=self._timeout
             )
         except FileNotFoundError:
-            raise self.error("tmux is not installed", "install tmux 3.2 or later") from None
+            raise self.error("tmux is not installed", "install tmux 3.2 or later", Unusable) from None
         except subprocess.TimeoutExpired:
             mend = "is it stopped? kill -CONT its process, or end it"
             raise self.error(f"no answer within {self._timeout:g} s", mend, Silent) from None
@@ -133,7 +138,7 @@ class Tmux:
         said = self._process(["-V"])[1].strip()
         number = re.search(r"(\d+)\.(\d+)", said)
         if number and (int(number[1]), int(number[2])) < OLDEST:
-            raise self.error(f"{said} is too old", "install tmux 3.2 or later")
+            raise self.error(f"{said} is too old", "install tmux 3.2 or later", Unusable)
 
     # -- reading
 
@@ -143,7 +148,7 @@ class Tmux:
         return self._identity(*out.strip("\n").split("\t"))
 
     def _identity(self, pid: str, path: str) -> str:
-        return f"{os.uname().nodename}:{path if os.path.isabs(path) else self.socket}:{pid}"
+        return f"{self.host}:{path if os.path.isabs(path) else self.socket}:{pid}"
 
     def panes(self) -> list[PaneRow]:
         """Every pane of the server, each once; raises Unavailable when tmux answers in another shape."""
@@ -210,6 +215,14 @@ class Tmux:
 
     # -- windows and options
 
+    def having(self, rows: Iterable[PaneRow], option: str) -> frozenset[str]:
+        """The ids of the panes that have this option of their own, even if it is empty."""
+        marker = f"{secrets.token_hex(16)}."
+        script = "".join(f"display-message -p {marker}{r.id[1:]}\nshow-options -pq -t {r.id} {option}\n" for r in rows)
+        out = self.run(["source-file", "-"], stdin=script.encode(), check=False)[0] if script else ""
+        looked = (part.partition("\n") for part in out.split(marker)[1:])
+        return frozenset(f"%{number}" for number, _, text in looked if text.strip())
+
     def set_options(self, pane: str, options: Mapping[str, str]) -> None:
         """Set user options (`@fleet_profile`) of the pane itself; raises NoPane."""
         if options:
@@ -261,8 +274,9 @@ def literal(word: str) -> str:
 def is_server(pid: int) -> bool:
     """Whether a tmux process has that pid on this machine."""
     try:
-        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-            return file.read().startswith("tmux")
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            name, _, rest = file.read().partition("(")[2].rpartition(") ")
+            return name.startswith("tmux") and not rest.startswith(("Z", "X"))  # a zombie serves nobody
     except OSError:
         if os.path.isdir("/proc/self"):
             return False

@@ -1,0 +1,123 @@
+"""Who sits where: which panes are members, which are leads, and who leads whom (design section 5)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple, Protocol
+
+from fleettools import records
+
+
+class Row(Protocol):
+    """A pane as tmux lists it; the options as tmux inherits them, "" for none."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def session(self) -> str: ...
+    @property
+    def window(self) -> str: ...
+    @property
+    def window_index(self) -> int: ...
+    @property
+    def pane_index(self) -> int: ...
+    @property
+    def command(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def profile_option(self) -> str: ...
+    @property
+    def lead_option(self) -> str: ...
+    @property
+    def name_option(self) -> str: ...
+    @property
+    def agent_option(self) -> str: ...
+
+
+class Rule(Protocol):
+    """An entry of `panes:`: globs that must all match, and what the pane then is."""
+
+    session: str | None
+    window: str | None
+    title: str | None
+    command: str | None
+    profile: str | None
+    agent: str | None
+    lead: str | None
+    name: str | None
+
+
+class Seat(NamedTuple):
+    """What a pane is in the fleet. `lead` is a pane id; `role` None: no part of it."""
+
+    profile: str | None = None
+    agent: str | None = None
+    name: str | None = None
+    lead: str | None = None
+    role: records.Role | None = None
+
+
+def matching(row: Row, rules: Iterable[Rule]) -> Rule | None:
+    """The first rule all of whose globs match the pane."""
+    for rule in rules:
+        globs = [(rule.session, row.session), (rule.window, row.window), (rule.title, row.title)]
+        globs += [(rule.command, row.command)]
+        if all(glob is None or fnmatchcase(text, glob) for glob, text in globs):
+            return rule
+    return None
+
+
+def find(name: str, rows: Iterable[Row]) -> str | None:
+    """The id of the pane that a lead's name means: `%7`, `session:window.pane`, or less of it; compared exactly.
+
+    `window` is an index or a name. What leaves several panes open means the first of them.
+    """
+    session, colon, rest = name.partition(":")
+    window, dot, pane = rest.rpartition(".") if "." in rest else (rest, "", "")
+    for row in rows:
+        if name.startswith("%"):
+            if row.id == name:
+                return row.id
+        elif row.session == session and (
+            not colon
+            or not rest
+            or _is_window(row, rest)
+            or (dot and _is_window(row, window) and pane == str(row.pane_index))
+        ):
+            return row.id
+    return None
+
+
+def _is_window(row: Row, name: str) -> bool:
+    return name in (row.window, str(row.window_index))
+
+
+def seats(
+    rows: Sequence[Row],
+    rules: Sequence[Rule],
+    agents: Mapping[str, str | None],
+    opted_out: frozenset[str] = frozenset(),
+) -> tuple[dict[str, Seat], list[str]]:
+    """The seat of every pane by id, and what has to be warned about.
+
+    A pane option goes before a rule. `agents`: the agent of each profile; `opted_out`: panes whose own
+    `@fleet_profile` is set and empty, for which no rule holds.
+    """
+    found: dict[str, Seat] = {}
+    warnings: list[str] = []
+    for row in rows:
+        rule = None if row.profile_option or row.id in opted_out else matching(row, rules)
+        profile = row.profile_option or (rule and rule.profile) or None
+        agent = row.agent_option or (rule and rule.agent) or agents.get(profile or "") or None
+        wanted = row.lead_option or (rule and rule.lead) or None
+        lead = find(wanted, rows) if wanted else None
+        if wanted and lead is None:
+            warnings.append(f"{row.id}: its lead {wanted} does not exist; set @fleet_lead to a pane of this server")
+        name = row.name_option or (rule and rule.name) or None
+        member = bool(profile or row.lead_option or rule)
+        role: records.Role | None = "member" if member else "lead" if agent or name else None
+        found[row.id] = Seat(profile, agent, name, None if lead == row.id else lead, role)
+    for lead in {seat.lead for seat in found.values() if seat.lead}:
+        if found[lead].role is None:
+            found[lead] = found[lead]._replace(role="lead")
+    return found, warnings
