@@ -1,12 +1,14 @@
 """Tickets: one piece of work each, settled exactly once by whoever is first (design section 5)."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from fleettools import records
 
 By = Literal["reply", "verdict", "gone", "release"]
+
+TICKETS = "ticket/"
 
 
 class TicketState(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -32,6 +34,51 @@ class TicketState(msgspec.Struct, kw_only=True, omit_defaults=True):
     collected_ms: int | None = None
 
 
+class Settlement(NamedTuple):
+    """How a ticket is to end. `event`: the turn that ended, None for a reply; `told`: the asker knows it already."""
+
+    ticket: str
+    by: By
+    outcome: records.Outcome
+    reason: str
+    at_ms: int
+    event: str | None = None
+    reply: str | None = None
+    told: bool = False
+
+
 def ticket_key(ticket: str) -> str:
     """Where the store keeps a ticket."""
-    return f"ticket/{ticket}"
+    return f"{TICKETS}{ticket}"
+
+
+def settle(ticket: TicketState | None, end: Settlement) -> tuple[TicketState | None, tuple[bool, str]]:
+    """End an open ticket: the answer is whether it is this settlement that ended it, and why.
+
+    A verdict that comes again for the same event has ended it still; a second reply has not. A ticket that the store
+    no longer has stands in nobody's way.
+    """
+    if ticket is None:
+        return None, (end.by != "reply", "no such ticket")
+    if ticket.state == "settled":
+        again = end.event is not None and ticket.event == end.event and ticket.by == end.by
+        return ticket, (again, f"already settled by {ticket.by}: {ticket.reason}")
+    settled = msgspec.structs.replace(
+        ticket,
+        state="settled",
+        event=end.event or ticket.event,
+        outcome=end.outcome,
+        reason=end.reason,
+        by=end.by,
+        reply=end.reply,
+        settled_ms=end.at_ms,
+        collected_ms=end.at_ms if end.told else None,
+    )
+    return settled, (True, end.reason)
+
+
+def collect(ticket: TicketState | None, now_ms: int) -> tuple[TicketState | None, bool]:
+    """Mark a settled ticket as fetched; the answer is whether it had not been before."""
+    if ticket is None or ticket.state == "open" or ticket.collected_ms is not None:
+        return ticket, False
+    return msgspec.structs.replace(ticket, collected_ms=now_ms), True

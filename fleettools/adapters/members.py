@@ -1,0 +1,26 @@
+"""Members and tickets in the store: a roster step is committed when the tickets that it asks for are settled."""
+
+from collections.abc import Callable
+
+from fleettools.adapters.store import Store, change
+from fleettools.policy import roster, tickets
+from fleettools.policy.roster import Answer, MemberState, Settled
+from fleettools.policy.tickets import Settlement, TicketState
+
+Step = Callable[[MemberState | None, Settled], tuple[MemberState | None, Answer]]
+
+
+def commit(store: Store, server: str, target: str, step: Step) -> Answer:
+    """Change the member in a pane. Its tickets are settled first, so that a crash in between is made good by a rerun."""
+    settled: dict[str, bool] = {}
+    while True:
+        answer = change(store, roster.member_key(server, target), MemberState, lambda member: step(member, settled))
+        if not answer.asks:
+            return answer
+        for ask in answer.asks:
+            settled[ask.ticket], _ = settle(store, ask)
+
+
+def settle(store: Store, end: Settlement) -> tuple[bool, str]:
+    """Settle a ticket: whether it is this that ended it, and why (not)."""
+    return change(store, tickets.ticket_key(end.ticket), TicketState, lambda ticket: tickets.settle(ticket, end))

@@ -1,0 +1,122 @@
+"""Turns: which looks at a pane belong together, and what a turn's outcome is (design section 2)."""
+
+import pytest
+
+from fleettools import records
+from fleettools.policy import turns
+from fleettools.policy.turns import PastTurn, TurnState
+
+T0 = 1_000_000
+
+
+def look(outcome: str, screen: str | None = None, at: int = T0 + 10_000, event: str | None = None) -> records.Verdict:
+    return records.Verdict(ts=records.to_ts(at), outcome=outcome, screen=screen, event=event)  # type: ignore[arg-type]
+
+
+def turn(screen: str | None = "fix:1", outcome: str | None = "working", **more: object) -> TurnState:
+    fields = {"event": "e1", "began_ms": T0, "seen_ms": T0 + 5_000} | more
+    return TurnState(screen=screen, outcome=outcome, **fields)  # type: ignore[arg-type]
+
+
+SENT = {"event": "t1", "ticket": "t1", "delivered_at_ms": T0, "seen_ms": 0}
+BEFORE = [PastTurn(event="e0", screen="old:1")]
+
+
+@pytest.mark.parametrize(
+    ("current", "seen", "kind"),
+    [
+        # The first look at a pane begins a turn when there is one on the screen.
+        pytest.param(None, look("completed", "fix:1"), "new", id="the first look with a prompt"),
+        pytest.param(None, look("working"), "new", id="the first look, at work, its prompt scrolled off"),
+        pytest.param(None, look("idle"), "none", id="an idle pane without any turn"),
+        pytest.param(None, look("blocked"), "none", id="a question before the first turn"),
+        # Another last prompt, or a higher ordinal of the same one, begins a turn.
+        pytest.param(turn(), look("working", "test:1"), "new", id="another last prompt"),
+        pytest.param(turn(), look("working", "fix:2"), "new", id="a higher ordinal"),
+        pytest.param(turn("fix:9"), look("working", "fix:10"), "new", id="ordinals are numbers"),
+        # A lower ordinal or no prompt is the same turn.
+        pytest.param(turn("fix:2"), look("completed", "fix:1"), "same", id="a lower ordinal"),
+        pytest.param(turn(), look("completed"), "same", id="no prompt on the screen"),
+        pytest.param(turn(), look("completed", "fix:1"), "same", id="the same screen"),
+        pytest.param(turn(None), look("working", "fix:1"), "same", id="a turn's prompt comes into sight"),
+        # Working or retrying after an end begins a turn, nothing else does.
+        pytest.param(turn(outcome="failed"), look("working", "fix:1"), "new", id="working after an end"),
+        pytest.param(turn(outcome="completed"), look("retrying"), "new", id="retrying after an end"),
+        pytest.param(turn(outcome="completed"), look("backend_error", "fix:1"), "same", id="an error after an end"),
+        pytest.param(turn(outcome="completed"), look("idle"), "same", id="idle after an end"),
+        pytest.param(turn(outcome="completed"), look("blocked"), "same", id="blocked after an end"),
+        pytest.param(turn(outcome="blocked"), look("working", "fix:1"), "same", id="working after a question"),
+        # A look that comes late, or again, begins nothing.
+        pytest.param(
+            turn(outcome="failed"), look("working", "fix:1", T0 + 1), "same", id="working, seen before the end"
+        ),
+        pytest.param(turn(), look("completed", "old:1", T0 - 1), "old", id="an earlier turn's screen comes again"),
+        pytest.param(turn(), look("completed", "old:1"), "new", id="an earlier prompt is given again"),
+        pytest.param(turn(), look("working", "fix:2", T0 + 1), "same", id="a higher ordinal before it scrolled"),
+        # A ticket's first prompt belongs to the ticket's turn; until it is submitted the screen shows what was before.
+        pytest.param(turn(None, None, **SENT), look("idle", "old:1"), "waiting", id="while it is being delivered"),
+        pytest.param(
+            turn(None, None, proven_ms=T0 + 2_000, **SENT), look("working", "do:1"), "same", id="its first prompt"
+        ),
+        pytest.param(
+            turn(None, None, proven_ms=T0 + 2_000, **SENT), look("working", "old:1"), "same", id="the same words again"
+        ),
+        pytest.param(
+            turn(None, None, proven_ms=T0 + 2_000, **SENT),
+            look("completed", "old:1", T0 + 1_000),
+            "old",
+            id="the screen just before Enter",
+        ),
+        pytest.param(
+            turn(None, None, proven_ms=T0 + 2_000, **SENT),
+            look("completed", "other:1", T0 - 1),
+            "old",
+            id="a look from before the paste",
+        ),
+        pytest.param(
+            turn(None, None, **SENT), look("working", "do:1", T0 + 61_000), "same", id="a fleet-send that died"
+        ),
+        pytest.param(
+            turn("do:1", "working", **SENT | {"seen_ms": T0 + 2_000}), look("working", "more:1"), "new", id="its second"
+        ),
+    ],
+)
+def test_a_look_belongs_to_the_turn(current: TurnState | None, seen: records.Verdict, kind: str) -> None:
+    found = turns.place(current, BEFORE if current else [], seen, records.to_ms(seen.ts))
+    assert found.kind == kind, found.reason
+    assert found.reason
+
+
+def test_an_earlier_turns_screen_gets_that_turns_event() -> None:
+    found = turns.place(turn(), BEFORE, look("completed", "old:1", T0 - 1), T0 - 1)
+    assert found.past is not None and found.past.event == "e0"
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "stays"),
+    [
+        pytest.param(None, "failed", "failed", id="the first end counts"),
+        pytest.param("working", "completed", "completed", id="an end follows work"),
+        pytest.param("completed", "backend_error", "backend_error", id="backend_error replaces completed"),
+        pytest.param("completed", "exhausted", "exhausted", id="exhausted replaces completed"),
+        pytest.param("completed", "failed", "completed", id="failed does not replace completed"),
+        pytest.param("backend_error", "completed", "backend_error", id="completed does not undo backend_error"),
+        pytest.param("exhausted", "backend_error", "exhausted", id="backend_error does not replace exhausted"),
+        pytest.param("failed", "backend_error", "failed", id="backend_error does not replace failed"),
+    ],
+)
+def test_the_first_end_stays_unless_an_error_replaces_completed(first: str, then: str, stays: str) -> None:
+    assert turns.final(first, then) == stays  # type: ignore[arg-type]
+
+
+def test_events_of_equal_turns_differ_and_are_the_same_whenever_worked_out() -> None:
+    first, second = (turns.event_of("h:/s:1", "%3", "fix:1", number) for number in (1, 2))
+    assert first != second
+    assert second == turns.event_of("h:/s:1", "%3", "fix:1", 2)
+
+
+def test_only_the_last_few_turns_are_remembered() -> None:
+    past: list[PastTurn] = []
+    for number in range(20):
+        past = turns.remembered(past, turn(event=f"e{number}"))
+    assert [entry.event for entry in past] == [f"e{number}" for number in range(12, 20)]
