@@ -1,0 +1,82 @@
+"""The agents' data files: bundled ones, and a person's own that replace or extend them.
+
+A file of one's own, `<folder>/<agent>.yaml`, replaces the bundled one; with `extends: <agent>` it adds to it: lists
+and mappings grow (its own entries first), everything else is replaced.
+"""
+
+import os
+import re
+from typing import Any
+
+import msgspec
+
+from fleettools.errors import BadConfig
+from fleettools.policy.look import Look, Wordings, check
+
+BUNDLED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "agents")
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_loaded: dict[tuple[str, str | None], Look | None] = {}
+
+
+def names(folder: str | None = None) -> list[str]:
+    """The names of the agents that have a file, in the bundled folder or one's own."""
+    found: set[str] = set()
+    for place in filter(None, (BUNDLED, folder and os.path.expanduser(folder))):
+        try:
+            found |= {name[:-5] for name in os.listdir(place) if name.endswith(".yaml") and not name.startswith("_")}
+        except OSError as error:
+            raise BadConfig(f"agents: {error.strerror}", "name a folder with agent files", place) from None
+    return sorted(found)
+
+
+def load(agent: str, folder: str | None = None) -> Look | None:
+    """The look of an agent, None when no file describes it; raises BadConfig naming a file that is wrong."""
+    key = (agent, folder)
+    if key not in _loaded:
+        _loaded[key] = _load(agent, folder) if _NAME.fullmatch(agent) else None
+    return _loaded[key]
+
+
+def _load(agent: str, folder: str | None) -> Look | None:
+    own = os.path.join(os.path.expanduser(folder), f"{agent}.yaml") if folder else ""
+    bundled = os.path.join(BUNDLED, f"{agent}.yaml")
+    if own and os.path.exists(own):
+        data = _read(own)
+        base = data.pop("extends", None)
+        if base is not None:
+            path = os.path.join(BUNDLED, f"{base}.yaml")
+            if not _NAME.fullmatch(str(base)) or not os.path.exists(path):
+                raise BadConfig(f"extends: {base} is no bundled agent", f"one of {', '.join(names())}", own)
+            data = _extended(_read(path), data)
+        return _look(own, data | {"name": agent}, checked=True)
+    return _look(bundled, _read(bundled) | {"name": agent}, checked=False) if os.path.exists(bundled) else None
+
+
+def _look(path: str, data: dict[str, Any], checked: bool) -> Look:
+    try:
+        look = msgspec.convert(data, Look)
+        look.backends = msgspec.convert(_read(os.path.join(BUNDLED, "_backends.yaml")), Wordings)
+        if checked:
+            check(look)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise BadConfig(str(error), "see the bundled agent files for the keys", path) from None
+    return look
+
+
+def _read(path: str) -> dict[str, Any]:
+    import yaml
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = yaml.load(file, yaml.CSafeLoader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise BadConfig(" ".join(str(error).split()), "mend the file", path) from None
+    if not isinstance(data, dict):
+        raise BadConfig("holds no mapping", "see the bundled agent files", path)
+    return data
+
+
+def _extended(base: Any, own: Any) -> Any:
+    if isinstance(base, dict) and isinstance(own, dict):
+        return base | {key: _extended(base[key], value) if key in base else value for key, value in own.items()}
+    return own + base if isinstance(base, list) and isinstance(own, list) else own

@@ -1,0 +1,200 @@
+"""A screen as its agent drew it: composer, prompts, the block after the last prompt, and that block's items."""
+
+from functools import cached_property
+
+from fleettools.policy import composer
+from fleettools.policy.look import Look, any_of, compiled, said
+from fleettools.policy.sgr import colours, hue, lines_of, squeezed
+
+BARE = frozenset({"end", "chrome"})
+
+
+class Item:
+    """One thing the agent drew: its kind, the row of its head, where its words begin, and its lines."""
+
+    __slots__ = ("column", "kind", "lines", "output", "paragraphs", "row")
+
+    def __init__(self, kind: str, row: int, column: int, line: str) -> None:
+        self.kind, self.row, self.column = kind, row, column
+        self.lines = [line]
+        self.paragraphs = 1
+        self.output = False
+
+    @property
+    def text(self) -> str:
+        """Its words on one line, the glyph left out."""
+        first = self.lines[0][self.column :]
+        return " ".join((first.strip(), *(line.strip() for line in self.lines[1:])))
+
+    @property
+    def words(self) -> str:
+        """Its words squeezed: blind to wrapping."""
+        return squeezed(self.text)
+
+
+def _column(line: str, end: int) -> int:
+    """Where an item's words begin: behind its glyph, or at the head itself when that is words."""
+    return len(line) - len(line.lstrip()) if any(c.isalnum() for c in line[:end]) else end
+
+
+class Screen:
+    """A pane's text read with an agent's look."""
+
+    def __init__(self, text: str, look: Look) -> None:
+        self.raw = text.split("\n")
+        self.look = look
+        lines = lines_of(text)
+        while lines and not lines[-1]:
+            lines.pop()
+        self.lines = lines
+        self.frame = composer.find(lines, look.composer)
+        self.end = self.frame.top if self.frame else len(lines)
+        self.failure: Item | None = None
+        self.prompts = self._barred() if look.bars else self._prompts()
+
+    @property
+    def footer(self) -> list[str]:
+        """The composer's own lines and those below it."""
+        return self.lines[self.end :]
+
+    @property
+    def prompt(self) -> str:
+        """The squeezed words of the last prompt, "" when none is on the screen."""
+        return squeezed(self.prompts[-1][0]) if self.prompts else ""
+
+    @property
+    def ordinal(self) -> int:
+        """The last prompt's place among equal ones on the screen, from 1; 0 without a prompt."""
+        last = self.prompt
+        return sum(1 for text, _, _ in self.prompts if squeezed(text) == last)
+
+    @property
+    def start(self) -> int:
+        """The first row of the block."""
+        return self.prompts[-1][2] if self.prompts else 0
+
+    @cached_property
+    def items(self) -> list[Item]:
+        """The items of the block."""
+        if self.failure is None:
+            return self.parse(self.start, self.end)
+        after = self.failure.row + len(self.failure.lines)
+        return [*self.parse(self.start, self.failure.row), self.failure, *self.parse(after, self.end)]
+
+    @cached_property
+    def fresh(self) -> bool:
+        """Whether the agent's banner is in view and no prompt follows it."""
+        banner = any_of(tuple(self.look.banner))
+        return not self.prompts and any(banner.search(line) for line in self.lines[: self.end])
+
+    def _prompts(self) -> list[tuple[str, int, int]]:
+        found: list[tuple[str, int, int]] = []
+        for prompt in self.look.prompts:
+            head, more = compiled(prompt.head), compiled(prompt.more)
+            row = 0
+            while row < self.end:
+                match = head.match(self.lines[row])
+                if match is None or not self._below(prompt.above, row):
+                    row += 1
+                    continue
+                first, texts = row, [match[1] or ""] if head.groups else []
+                row += 1
+                while prompt.skip and row < self.end and not self.lines[row]:
+                    row += 1
+                while row < self.end and len(texts) < prompt.limit and (match := more.match(self.lines[row])):
+                    texts.append(match[1] or "")
+                    row += 1
+                found.append(("\n".join(texts).strip(), first, row))
+        found = [asked for asked in found if asked[0]]
+        return sorted(found, key=lambda asked: asked[1]) if len(self.look.prompts) > 1 else found
+
+    def _barred(self) -> list[tuple[str, int, int]]:
+        """The prompts of an agent that draws failures as bars too; the last bar is left to `failure` if it is one."""
+        groups: list[tuple[int, int]] = []
+        row = 0
+        while row < self.end:
+            first = row
+            while row < self.end and self.lines[row].lstrip()[:1] == "┃":
+                row += 1
+            if row > first:
+                groups.append((first, row))
+            row += 1
+        coloured = any("\x1b[" in line for line in self.raw)
+        prompts: list[tuple[str, int, int]] = []
+        for first, after in groups:
+            # What floats over the screen has bars of its own, further right.
+            texts = [line.lstrip()[1:].partition("┃")[0].strip() for line in self.lines[first:after]]
+            text = "\n".join(texts).strip()
+            item = Item("error", first, self.lines[first].index("┃") + 1, "")
+            item.lines = [" " * item.column + line for line in texts]
+            if self._red(first) if coloured else bool(prompts) and first == groups[-1][0] and self._fails(item, after):
+                self.failure = item if first == groups[-1][0] else None
+            elif text:
+                prompts.append((text, first, after))
+        return prompts
+
+    def _red(self, row: int) -> bool:
+        colour = next((colour for piece, colour in colours(self.raw, row) if "┃" in piece), None)
+        return hue(colour) == "warm" and colour is not None and colour[1] < colour[0] * 0.65
+
+    def _fails(self, item: Item, after: int) -> bool:
+        words = said(item.text)
+        return any(rule.within(words) for rule in self.look.rules) and not any(
+            rest.kind not in BARE for rest in self.parse(after, self.end)
+        )
+
+    def _below(self, above: str | None, row: int) -> bool:
+        if above is None:
+            return True
+        pattern = compiled(above)
+        while row > 0 and self.lines[row - 1]:
+            row -= 1
+            if pattern.match(self.lines[row]):
+                return True
+        return False
+
+    def parse(self, start: int, end: int) -> list[Item]:
+        """The items drawn in these rows."""
+        head, indent, items = self.look.head, self.look.indent, list[Item]()
+        current: Item | None = None
+        blank = True
+        for row in range(start, end):
+            line = self.lines[row]
+            if not line:
+                blank = True
+                continue
+            match = head.match(line)
+            kind = match.lastgroup or "plain" if match else "plain"
+            if kind == "chrome":
+                blank = True
+                continue
+            if kind == "own" and current and current.kind == "tool" and not current.output:
+                # The first answer below a tool is the tool's; only a second one is the agent's own.
+                current.output, kind, match = True, "tool", None
+            goes_on = current is not None and (not blank or len(line) - len(line.lstrip()) >= indent)
+            if match is None and goes_on and current:
+                current.lines.append(line)
+                current.paragraphs += blank
+            else:
+                current = Item(kind, row, _column(line, match.end() if match else 0), line)
+                items.append(current)
+            blank = False
+        return items
+
+    def warm(self, item: Item) -> bool:
+        """Whether the item's first words are in a colour of failures; True where colours say nothing."""
+        if not any("\x1b[" in line for line in self.raw):
+            return True
+        at, seen = 0, hue(None)
+        for piece, colour in colours(self.raw, item.row):
+            at += len(piece)
+            if at > item.column and piece[max(len(piece) - (at - item.column), 0) :].strip():
+                seen = hue(colour)
+                break
+        return seen == "warm" or not self._colourful
+
+    @cached_property
+    def _colourful(self) -> bool:
+        """Whether at least two colours are on the screen: one alone, or none, tells nothing apart."""
+        seen = {c for row in range(len(self.lines)) for piece, c in colours(self.raw, row) if piece.strip()}
+        return len({hue(colour) for colour in seen}) > 1

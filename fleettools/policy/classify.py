@@ -1,0 +1,306 @@
+"""What became of the turn on a screen. Pure: no clock, no file, no tmux.
+
+The order of judgement, first match wins (design section 3); `_outcome` is its one place:
+
+    failed      the pane has vanished or its process is dead
+    stale       nothing is new since the baseline
+    blocked     the agent asks a person something (a dialog about a used-up limit is exhaustion)
+    retrying, working   it is busy; a wait of hours before the next try is exhaustion
+    idle        a person stopped the turn, there was none, or the agent has left to the shell
+    exhausted, backend_error   the last item of the block is the agent's own failure
+    failed      the turn ended too fast
+    completed
+"""
+
+import hashlib
+import re
+from typing import NamedTuple
+
+import msgspec
+
+from fleettools import records
+from fleettools.policy import evidence, resets
+from fleettools.policy.blocks import Item, Screen
+from fleettools.policy.evidence import Finding
+from fleettools.policy.look import Look, any_of
+from fleettools.policy.patterns import Own, Rules, Search
+from fleettools.policy.screen import scrubbed
+from fleettools.policy.sgr import lines_of, squeezed
+
+LEGACY = Own("legacy", r"(?i)\bAPI Error\s*:")
+RAW_LINES = 20
+_BUSY_ANYWHERE = ("esctointerrupt", "esctocancel", "escinterrupt", "ctrl+ctointerrupt", "ctrl+ctostop")
+_SHELL = re.compile(r"[\w.-]+@[\w.-]+[: ][^\n]*[$#%❯](?: .*)?$|(?:bash|sh|zsh)-[\d.]+[$#](?: .*)?$")
+_CHOICE = re.compile(r"\W{0,4}[❯›●▸→▶>]\s*\d+[.)] \S")
+
+
+class Outcome(NamedTuple):
+    """What is known about a turn."""
+
+    outcome: str
+    reason: str
+    line: str = ""
+    pattern: str | None = None
+    cause: str | None = None
+    attempt: int | None = None
+    text: str = ""
+
+
+class Judgement(msgspec.Struct):
+    """A verdict with how it came about: notes for a person, and the patterns that ran out of time."""
+
+    verdict: records.Verdict
+    notes: list[str] = []
+    over: list[str] = []
+
+
+def judge(pane: records.Pane, look: Look | None, rules: Rules) -> records.Verdict:
+    """The verdict on a pane, whose `ts` must be set; `look` is None when its agent is unknown."""
+    return weigh(pane, look, rules).verdict
+
+
+def weigh(pane: records.Pane, look: Look | None, rules: Rules) -> Judgement:
+    """As `judge`, with notes."""
+    case = _Case(pane, look, rules)
+    found = case.outcome()
+    return Judgement(case.verdict(found), case.notes, case.search.over)
+
+
+class _Case:
+    """One pane before the judge."""
+
+    def __init__(self, pane: records.Pane, look: Look | None, rules: Rules) -> None:
+        self.pane, self.look, self.rules = pane, look, rules
+        self.notes: list[str] = []
+        self.search = Search()
+        self.screen = Screen(pane.text or "", look or Look(name=pane.agent or ""))
+        self.path: records.Path = "block" if self.screen.prompts else "raw"
+
+    def outcome(self) -> Outcome:
+        """See the head of this module."""
+        if self.pane.gone or self.pane.dead:
+            return Outcome("failed", "pane gone")
+        if self.look is None:
+            return self._unknown_agent()
+        for step in (self._stale, self._asking, self._busy, self._stopped, self._failure, self._too_fast):
+            found = step()
+            if found is not None:
+                return found
+        return Outcome("completed", "the turn ended without a failure of the agent's own")
+
+    def verdict(self, found: Outcome) -> records.Verdict:
+        """The record of an outcome."""
+        pane = self.pane
+        ts = pane.ts or ""
+        at = ts
+        if pane.activity and records.to_ms(pane.activity) < records.to_ms(ts):
+            at = pane.activity
+        screen = screen_id(self.screen)
+        event = pane.turn.id if pane.turn else f"{screen}@{pane.server or ''}/{pane.target or ''}"
+        reset = None
+        if found.text and found.outcome in ("exhausted", "backend_error", "retrying"):
+            reset = resets.read(found.text, records.to_ms(at), pane.tz)
+        line = scrubbed(found.line.strip())
+        return records.Verdict(
+            ts=ts, boot=pane.boot, up=pane.up, server=pane.server, target=pane.target, pid=pane.pid, dead=pane.dead,
+            gone=pane.gone, name=pane.name, profile=pane.profile, agent=pane.agent, lead=pane.lead, role=pane.role,
+            outcome=found.outcome, reason=found.reason, line=line or None, pattern=found.pattern,  # type: ignore[arg-type]
+            coverage=self._coverage(), path=self.path, cause=found.cause, attempt=found.attempt,  # type: ignore[arg-type]
+            resets_at=records.to_ts(reset) if reset else None, screen=screen, event=event, at=at,
+        )  # fmt: skip
+
+    def _coverage(self) -> records.Coverage:
+        if self.rules.configured:
+            return "configured"
+        return "legacy" if self.look is None else "bundled"
+
+    def _unknown_agent(self) -> Outcome:
+        lines = [line for line in self.screen.lines if line]
+        if self.pane.turn and self.pane.turn.baseline:
+            old = set(lines_of(self.pane.turn.baseline))
+            lines = [line for line in lines if line not in old]
+        lines = lines[-RAW_LINES:]
+        found = self._own(lines)
+        if found is None and not self.rules.configured:
+            found = self._search("backend_error", (LEGACY,), lines)
+        if found is not None:
+            return found
+        if any(sign in squeezed(line) for sign in _BUSY_ANYWHERE for line in lines[-6:]):
+            return Outcome("working", "a sign of work stands at the foot of the screen")
+        return self._too_fast() or Outcome("completed", "no pattern matches; the agent is unknown")
+
+    def _own(self, lines: list[str]) -> Outcome | None:
+        return self._search("exhausted", self.rules.exhausted.own, lines) or self._search(
+            "backend_error", self.rules.error.own, lines
+        )
+
+    def _search(self, kind: str, own: tuple[Own, ...], lines: list[str]) -> Outcome | None:
+        hit = self.search.first(own, lines) if own else None
+        if hit is None:
+            return None
+        pattern, line = hit
+        cause = evidence.cause_of(self.screen.look, "\n".join(lines))[0]
+        if (kind == "exhausted") != (cause in ("quota", "credits")):
+            cause = "unknown"
+        return Outcome(kind, f"matches {pattern.key}", line, pattern.key, cause, text="\n".join(lines))
+
+    def _stale(self) -> Outcome | None:
+        turn = self.pane.turn
+        if self.look is None or not turn or not turn.baseline:
+            return None
+        before = Screen(turn.baseline, self.look)
+        if not _nothing_new(self.screen, before):
+            return None
+        if self._is_busy() is not None:
+            return None
+        old = _Case(msgspec.structs.replace(self.pane, text=turn.baseline, turn=None), self.look, self.rules)
+        found = old._failure()
+        if found is None:
+            return Outcome("idle", "nothing is new since the baseline")
+        return Outcome("stale", "nothing is new since the baseline, which holds an old failure", found.line)
+
+    def _asking(self) -> Outcome | None:
+        screen, look = self.screen, self.screen.look
+        if screen.frame is not None:
+            return None
+        lines = screen.lines[screen.start :]
+        question = next((line for line in lines if any_of(tuple(look.questions)).search(line)), None)
+        if question is None:
+            question = next((line for line in lines if _CHOICE.match(line)), None)
+        if question is None:
+            return None
+        words = squeezed(" ".join(lines))
+        for phrase in look.limit_dialogs:
+            if squeezed(phrase) in words:
+                text = " ".join(line.strip(" │┃") for line in lines)
+                return Outcome("exhausted", "asks what to do about a limit", question, f"{look.name}: {phrase}", "quota",
+                               text=text)  # fmt: skip
+        return Outcome("blocked", "the agent asks a person something", question)
+
+    def _is_busy(self) -> str | None:
+        """The line that shows that the agent is at work."""
+        screen = self.screen
+        busy = any_of(tuple(screen.look.busy))
+        if screen.look.busy:
+            for line in screen.footer:
+                if busy.search(line):
+                    return line
+        items = evidence.significant(screen)
+        if items and items[-1].kind == "busy":
+            return items[-1].lines[0]
+        if screen.frame is None and screen.look.streams and screen.prompts and not self._left():
+            return items[-1].lines[-1] if items else screen.lines[-1]
+        return None
+
+    def _busy(self) -> Outcome | None:
+        line = self._is_busy()
+        retry = self._retry(line)
+        if retry is not None:
+            return retry
+        return Outcome("working", "the agent is at work", line) if line is not None else None
+
+    def _retry(self, busy: str | None) -> Outcome | None:
+        """The agent's own next try; exhausted when it waits for hours."""
+        look = self.screen.look
+        items = evidence.significant(self.screen)
+        run: list[Item] = []
+        if items and items[-1].kind == "busy":
+            if look.is_retry(items[-1].words):
+                run = [items[-1]]
+            else:
+                items = items[:-1]
+        if not run and items and (
+            items[-1].kind == "retry" or (items[-1].kind in ("error", "own", "notice") and look.is_retry(items[-1].words))
+        ):
+            run = [items[-1]]
+            for item in reversed(items[:-1]):
+                if item.kind not in ("error", "retry"):
+                    break
+                run.append(item)
+        text = " ".join(item.text for item in reversed(run[:3]))
+        line = run[0].lines[0] if run else ""
+        if not run and busy is not None and busy in self.screen.footer:
+            words = busy.strip()
+            if look.is_retry(squeezed(words)) or evidence.cause_of(look, words)[0] != "unknown":
+                text = line = words
+        if not text:
+            return None
+        cause, pattern = evidence.cause_of(look, text)
+        if resets.wait_seconds(text) >= resets.LONG_WAIT:
+            cause = cause if cause in ("quota", "credits") else "quota"
+            return Outcome("exhausted", "the agent would wait for long", line, pattern, cause, evidence.attempt(text), text)
+        for item in run:
+            line = next((each for each in item.lines if look.is_retry(squeezed(each))), line)
+            break
+        return Outcome("retrying", "the agent tries again by itself", line, pattern, cause, evidence.attempt(text), text)
+
+    def _stopped(self) -> Outcome | None:
+        items = evidence.significant(self.screen)
+        if items and items[-1].kind == "stop":
+            return Outcome("idle", "a person stopped the turn", items[-1].lines[0])
+        if self.screen.fresh:
+            return Outcome("idle", "no turn yet")
+        left = self._left()
+        if left:
+            return Outcome("idle", "the agent has left to the shell", left)
+        if self.screen.prompts and not self.screen.items:
+            return Outcome("working", "nothing stands below the prompt yet")
+        return None
+
+    def _left(self) -> str:
+        last = self.screen.lines[-1] if self.screen.lines else ""
+        return last if _SHELL.match(last) and not self.screen.look.head.match(last) else ""
+
+    def _failure(self) -> Outcome | None:
+        screen, rules = self.screen, self.rules
+        items = evidence.significant(screen)
+        if rules.configured and items:
+            found = self._own(items[-1].lines)
+            if found is not None:
+                return found
+        run = evidence.failing(screen, self.notes)
+        if not run:
+            return None
+        found_ = evidence.decide(screen.look, run, (rules.exhausted.bundled, rules.error.bundled))
+        return self._typed(found_, screen.look) if found_ else None
+
+    def _typed(self, found: Finding, look: Look) -> Outcome:
+        kind, cause = found.kind, found.cause
+        long = resets.wait_seconds(found.text) >= resets.LONG_WAIT
+        if kind == "backend_error" and long and self.rules.exhausted.bundled and cause in ("rate_limit", "overload", "unknown"):
+            kind, cause = "exhausted", "quota"
+        reason = "the agent's own failure is the last thing in the block"
+        return Outcome(kind, reason, found.line, found.pattern, cause, text=found.text)
+
+    def _too_fast(self) -> Outcome | None:
+        seconds = self.pane.turn.seconds if self.pane.turn else None
+        if seconds is None or seconds >= self.rules.min_turn_seconds:
+            return None
+        self.path = "fast"
+        return Outcome("failed", f"too fast: ended after {seconds:g} s without a known failure")
+
+
+def screen_id(screen: Screen) -> str:
+    """The hash of agent and last prompt, `:`, and that prompt's ordinal among equal ones on the screen (0: none)."""
+    digest = hashlib.sha256(f"{screen.look.name}\0{screen.prompt}".encode(errors="replace")).hexdigest()
+    return f"{digest[:16]}:{screen.ordinal}"
+
+
+def _nothing_new(now: Screen, before: Screen) -> bool:
+    """Whether a screen shows no more than its baseline, aligned by content: scrolling and re-wrapping do not count."""
+    new, old = ([item.words for item in evidence.significant(screen)] for screen in (now, before))
+    if now.prompts and before.prompts:
+        if now.prompt != before.prompt or now.ordinal > before.ordinal:
+            return False
+        return _same(new, old)
+    if now.prompts:
+        return False
+    ahead, behind = "".join(new), "".join(old)
+    return bool(ahead) and (behind.endswith(ahead) or ahead.endswith(behind))
+
+
+def _same(new: list[str], old: list[str]) -> bool:
+    if len(new) != len(old):
+        return False
+    # An agent may cut its last line short in a narrower pane.
+    return all(a == b or (min(len(a), len(b)) >= 16 and (a.startswith(b) or b.startswith(a))) for a, b in zip(new, old, strict=True))

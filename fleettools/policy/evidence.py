@@ -1,0 +1,149 @@
+"""Is the last thing that the agent drew its own failure, or a quotation of one?
+
+What tells them apart: position (an item of its own, at its head, the last of the turn), glyph, structure (one
+paragraph, no verb after the error's name) and colour. Each doubt is noted for --explain.
+"""
+
+import re
+from typing import NamedTuple
+
+from fleettools.policy.blocks import BARE, Item, Screen
+from fleettools.policy.look import Look, Rule, said
+from fleettools.policy.sgr import squeezed
+
+# The error's name is the subject of a sentence, or stands beside its place in a log: somebody talks about it.
+_PROSE = re.compile(
+    r"(?:error:? ?\(?\d{3}\)?[\w ]{0,30}?|limit(?: reached)?|overloaded|timed out|error|expired|exceeded|quota|credits|"
+    r"too low|disconnected|unavailable|failed|completion|login)[\"'`»”’)\]]* "
+    r"(?:(?:is|was|were|are)\b(?! (?:used|exce|exha|too|not|temp|curr|req|inv|exp|at cap|over|down|unav|dis|rest|block"
+    r"|lim|inact))|means|meant|appears?\b|came\b|comes\b|stands\b|shows? up|occurs?\b|occurred|happen|indicates|tells us"
+    r"|dominates|line \d|lines \d|in (?:the |app|your )?\w*\.?logs?\b|\(\d+ (?:times|lines|hits))"
+)
+_ATTEMPT = (
+    re.compile(r"attempt#?(\d+)"),
+    re.compile(r"reconnecting\D{0,6}(\d+)/\d"),
+    re.compile(r"第(\d+)"),
+    re.compile(r"retr\D{0,24}?(\d+)(?:/|of)\d"),
+)
+
+
+class Finding(NamedTuple):
+    """Evidence of a failure: its kind and cause, the rule that saw it, the deciding line, all its words."""
+
+    kind: str
+    cause: str
+    pattern: str
+    line: str
+    text: str
+
+
+def significant(screen: Screen) -> list[Item]:
+    """The items of the block that say something, in order."""
+    return [item for item in screen.items if item.kind not in BARE]
+
+
+def failing(screen: Screen, notes: list[str]) -> list[Item]:
+    """The items at the block's end that are the agent's own failure, last first; empty when there is none."""
+    items = [item for item in significant(screen) if item.kind != "busy"]
+    at = len(items) - 1
+    trailing: list[Item] = []
+    if screen.look.tail:
+        while at > 0 and items[at].kind == "plain":
+            trailing.append(items[at])
+            at -= 1
+        if at < 0 or items[at].kind != "error":
+            return []
+    run: list[Item] = []
+    while at >= 0 and _is_own_failure(screen, items, at, notes):
+        run.append(items[at])
+        at -= 1
+    if not run:
+        return []
+    run = trailing + run
+    confirm = screen.look.confirm
+    words = "".join(item.words for item in reversed(run))
+    if confirm and not any(squeezed(phrase) in words for phrase in confirm):
+        notes.append(f"{_shown(run[-1])}: not followed by what the agent says after its failures")
+        return []
+    return run
+
+
+def _is_own_failure(screen: Screen, items: list[Item], at: int, notes: list[str]) -> bool:
+    item, look = items[at], screen.look
+    if item.kind not in ("error", "own", "reply", "plain"):
+        return False
+    doubt = _doubt(screen, item, items[at - 1] if at else None, look)
+    if doubt:
+        notes.append(f"{_shown(item)}: {doubt}")
+    return doubt == ""
+
+
+def _doubt(screen: Screen, item: Item, before: Item | None, look: Look) -> str | None:
+    """Why an item is no failure of the agent's own; "" when it is one, None when nothing in it looks like one."""
+    bare = item.kind == "error" and not look.shared
+    if item.kind != "error" and not item.words.startswith(look.heads or ("\0",)):
+        return None
+    if look.is_retry(item.words):
+        return "the agent tries again by itself"
+    if item.kind == "reply" and item.paragraphs > 1:
+        return "a reply of several paragraphs"
+    if not bare and item.kind != "own" and _PROSE.search(item.text.lower()[:120]):
+        return "a sentence about an error"
+    if look.shared and before and before.kind in ("plain", "reply") and before.text.endswith((":", "：")):
+        return "introduced by the reply above it"
+    if item.kind != "own" and not screen.warm(item):
+        return "not in a colour of failures"
+    return ""
+
+
+def decide(look: Look, run: list[Item], bundled: tuple[bool, bool]) -> Finding | None:
+    """What a failure means by the agent's wordings; `bundled`: whether those of exhaustion, and of errors, count."""
+    text = " ".join(item.text for item in reversed(run))
+    rule = _rule(look, _judged(look, text), bundled)
+    if rule is not None:
+        return Finding(rule.kind, rule.cause, f"{look.name}: {rule.phrase}", _line(run, rule), text)
+    if not bundled[1]:
+        return None
+    return Finding("backend_error", "unknown", f"{look.name}: a failure of its own", run[-1].lines[0], text)
+
+
+def _judged(look: Look, text: str) -> str:
+    words = said(text)
+    for phrase in look.innocent:
+        words = words.replace(phrase, "")
+    return words
+
+
+def _rule(look: Look, words: str, bundled: tuple[bool, bool]) -> Rule | None:
+    for rule in look.rules:
+        if bundled[rule.kind != "exhausted"] and rule.within(words):
+            return rule
+    return None
+
+
+def _line(run: list[Item], rule: Rule) -> str:
+    """The physical line that holds the rule's first words, else the first line."""
+    for item in run:
+        for line in item.lines:
+            if rule.parts[0] and rule.parts[0] in said(line):
+                return line
+    return run[-1].lines[0]
+
+
+def cause_of(look: Look, text: str) -> tuple[str, str]:
+    """The cause that wordings name in a text, `unknown` when none does, and the rule."""
+    rule = _rule(look, _judged(look, text), (True, True))
+    return (rule.cause, f"{look.name}: {rule.phrase}") if rule else ("unknown", f"{look.name}: retrying")
+
+
+def attempt(text: str) -> int | None:
+    """The number of the try that a retry line names."""
+    words = squeezed(text)
+    for pattern in _ATTEMPT:
+        if match := pattern.search(words):
+            return int(match[1][:9])
+    return None
+
+
+def _shown(item: Item) -> str:
+    return f"{item.kind} {item.lines[0].strip()[:60]!r}"

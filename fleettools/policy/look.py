@@ -1,0 +1,208 @@
+"""How one agent draws its screen: what a file under fleettools/agents/ says (fleettools(7) lists the keys).
+
+Wordings (`errors`, `starts`, `placeholders`, ...) are plain phrases: case, white space, wrapping and the shape of
+apostrophes and dots do not count, `*` stands for anything, and a bare number must stand alone (`429`). Places (`prompt`, `items`, ...) are regular
+expressions over one physical line without its colours, from its first column on.
+"""
+
+import re
+from functools import cache, cached_property
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+
+from fleettools.policy.sgr import squeezed
+from fleettools.records import Cause
+
+GAP = 20  # so many letters at most does a `*` stand for: it does not lead from one sentence into the next
+
+Frame = Literal["rules", "box", "half", "bars", "line"]
+Kind = Literal["exhausted", "backend_error"]
+
+# Item kinds: what the agent draws, and what that means for the turn.
+#   error   drawn only for failures        own     the agent's own message, below a prompt or a tool
+#   reply   the model's words              tool    a tool and its output
+#   notice  a remark that ends nothing     retry   the agent tries again by itself
+#   busy    a sign of work                 stop    a person stopped the turn
+#   done    a turn has ended well          end     a turn has ended, well or not
+#   chrome  no content
+ITEM_KINDS = (
+    *("stop", "retry", "busy", "done", "end", "chrome"),
+    *("error", "own", "tool", "notice", "reply"),
+)
+
+
+class Data(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
+    """A mapping of an agent file; keys that it does not have are errors."""
+
+
+class Prompt(Data):
+    """Where a person's prompt stands: `head` begins it, `more` goes on; group 1 is its text.
+
+    With `above`, some line directly above must match that too; with `skip`, blank lines may follow the head.
+    `limit`: how many lines it has at most.
+    """
+
+    head: str
+    more: str = r"^  (\S.*)"
+    above: str | None = None
+    skip: bool = False
+    limit: int = 400
+
+
+class ComposerLook(Data):
+    """Where a person types: its frames, the glyph before the text, what stands in it when it is empty."""
+
+    frames: list[Frame] = []
+    glyph: str = ">"
+    line: str | None = None
+    placeholders: list[str] = []
+    last: bool = False  # nothing but blank lines may follow
+
+
+class Rule(NamedTuple):
+    """One wording: what it means, and the phrase as it stands in the file."""
+
+    kind: Kind
+    cause: Cause
+    phrase: str
+    parts: tuple[str, ...]
+
+    def within(self, words: str) -> bool:
+        """Whether the squeezed words hold the phrase."""
+        return _holds(self.parts, words)
+
+
+class Wordings(Data):
+    """Phrases by cause. Of two that match, exhaustion wins, and then the one that is named first."""
+
+    exhausted: dict[Cause, list[str]] = {}
+    errors: dict[Cause, list[str]] = {}
+    harmless: list[str] = []  # taken out of an item's words before they are judged
+    retrying: list[str] = []
+
+
+class Look(Wordings, dict=True, kw_only=True):
+    """One agent's screen. `backends` holds the wordings that any agent may pass on from a model's provider."""
+
+    name: str
+    commands: list[str] = []
+    bracketed_paste: bool = False
+    whole_notice: Annotated[int, msgspec.Meta(ge=40)] = 400
+    banner: list[str] = []  # at the top of a session
+    prompts: list[Prompt] = []
+    bars: bool = False  # prompts and failures are both blocks behind a bar; a failure's bar is red
+    composer: ComposerLook = msgspec.field(default_factory=ComposerLook)
+    items: dict[str, list[str]] = {}
+    indent: int = 2  # from this column on a line continues the item above it, over blank lines too
+    starts: list[str] = []  # what a reply or an own message must begin with to be a failure
+    shared: bool = False  # failures stand where a reply's paragraphs stand, too
+    tail: bool = False  # paragraphs after a failure belong to it
+    confirm: list[str] = []  # one of these must follow a failure's head
+    busy: list[str] = []  # in the footer or in the frame of the composer
+    questions: list[str] = []
+    limit_dialogs: list[str] = []
+    streams: bool = False  # has a composer only while it is idle
+    backends: Wordings = msgspec.field(default_factory=Wordings)
+
+    @cached_property
+    def head(self) -> re.Pattern[str]:
+        """Matches a line that begins an item; the name of the group that matched is its kind."""
+        kinds = (f"(?P<{kind}>{'|'.join(self.items[kind])})" for kind in ITEM_KINDS if self.items.get(kind))
+        return re.compile("|".join(kinds) or "(?!)")
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """Every wording in the order of judgement."""
+        own, common = self, self.backends
+        return (
+            *_rules("exhausted", own.exhausted),
+            *_rules("exhausted", common.exhausted),
+            *_rules("backend_error", own.errors),
+            *_rules("backend_error", common.errors),
+        )
+
+    @cached_property
+    def heads(self) -> tuple[str, ...]:
+        """The squeezed `starts`."""
+        return tuple(squeezed(phrase) for phrase in self.starts)
+
+    @cached_property
+    def innocent(self) -> tuple[str, ...]:
+        """The squeezed `harmless` phrases."""
+        return tuple(squeezed(phrase) for phrase in (*self.harmless, *self.backends.harmless))
+
+    @cached_property
+    def retries(self) -> tuple[tuple[str, ...], ...]:
+        """The parts of the phrases that say that the agent tries again by itself."""
+        return tuple(_parts(phrase) for phrase in (*self.retrying, *self.backends.retrying))
+
+    def is_retry(self, words: str) -> bool:
+        """Whether the squeezed words say that the agent tries again by itself."""
+        return any(_holds(parts, words) for parts in self.retries)
+
+
+def _rules(kind: Kind, wordings: dict[Cause, list[str]]) -> list[Rule]:
+    return [Rule(kind, cause, phrase, _parts(phrase)) for cause, phrases in wordings.items() for phrase in phrases]
+
+
+def said(text: str) -> str:
+    """The squeezed words of a text, followed by each number of three digits that stands alone in it."""
+    codes = dict.fromkeys(_CODE.findall(text))
+    return "".join((squeezed(text), *(f"\0{code}\0" for code in codes)))
+
+
+_CODE = re.compile(r"(?<![\w.-])\d{3}(?![\w-]|\.\d)")
+
+
+def _parts(phrase: str) -> tuple[str, ...]:
+    if phrase.isdigit():
+        return (f"\0{phrase}\0",)
+    return tuple(squeezed(part) for part in phrase.split("*"))
+
+
+def _holds(parts: tuple[str, ...], words: str) -> bool:
+    first, *rest = parts
+    start = words.find(first)
+    while start >= 0:
+        at = start + len(first)
+        for part in rest:
+            at = words.find(part, at, at + GAP + len(part))
+            if at < 0:
+                break
+            at += len(part)
+        else:
+            return True
+        start = words.find(first, start + 1)
+    return False
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The compiled form of a place's regular expression."""
+    return re.compile(pattern)
+
+
+@cache
+def any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """Matches where one of the patterns does."""
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or "(?!)")
+
+
+def check(look: Look) -> None:
+    """Raise ValueError, naming the key, for a kind or a regular expression that cannot be."""
+    for kind in look.items:
+        if kind not in ITEM_KINDS:
+            raise ValueError(f"items.{kind} is no kind of item; one of {', '.join(ITEM_KINDS)}")
+    places = {f"items.{kind}": patterns for kind, patterns in look.items.items()}
+    places |= {"busy": look.busy, "questions": look.questions, "banner": look.banner}
+    places["prompts"] = [text for prompt in look.prompts for text in (prompt.head, prompt.more, prompt.above or "")]
+    places["composer.line"] = [look.composer.line or ""]
+    for key, patterns in places.items():
+        for pattern in patterns:
+            try:
+                groups = compiled(pattern).groups
+            except re.error as error:
+                raise ValueError(f"{key}: {pattern!r}: {error}") from None
+            if groups and key.startswith("items."):
+                raise ValueError(f"{key}: {pattern!r}: write (?:...) for a group that is not looked at")

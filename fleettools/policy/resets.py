@@ -1,0 +1,161 @@
+"""When a limit resets, read from the words of a screen: the next such moment, or unknown rather than invented."""
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from functools import cache
+from zoneinfo import ZoneInfo
+
+HORIZON_MS = 8 * 86_400_000
+LONG_WAIT = 15 * 60  # seconds; who has to wait longer has used something up, whatever the line calls it
+_LEAST = 60  # seconds; a shorter delay is that of a retry
+
+_UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
+_SPAN = r"\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|hr|h|minutes?|mins?|min|m|seconds?|secs?|sec|s)\b"
+_JOINED = r"\d+(?:\.\d+)?(?:d|h|m|s)(?=\d)"  # the parts of 21h39m57s but the last
+_DURATION = rf"((?:(?:{_SPAN}|{_JOINED})(?:\s*,?\s*(?:and\s+)?)?)+)"
+_AFTER = re.compile(
+    r"(?i)(?:try(?:ing)?\s+again|retry(?:ing)?|resets?|reset\s+is|available(?:\s+again)?|renews?|refreshe?s?|wait|back)"
+    rf"\s*:?\s*(?:in|after|for)?\s*(?:about|~)?\s*{_DURATION}"
+)
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])", re.I)
+_EPOCH = re.compile(r"limit reached\s*\|\s*(\d{10}|\d{13})\b")
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?")
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_DAYS = "mon tue wed thu fri sat sun".split()
+_MONTH = rf"({'|'.join(_MONTHS)})[a-z]*\.?"
+_TIME = r"(\d{1,2})(?::(\d\d))?(?::\d\d)?\s*([ap])?\.?(?(%d)m\b\.?)"
+_LEAD = r"(?i)\b(?:resets?|reset\s+time|again|renews?|refreshes|available|until|automatically|back|returns?)\b[:\s]*"
+_LEAD += r"(?:on\s+|at\s+|is\s+)*"
+_ZONE = re.compile(r"\s*\(?\s*([A-Z][A-Za-z_]+/\s?[A-Z][A-Za-z_/-]+|UTC|GMT|Z|[A-Z]{3,4})\b\s*\)?")
+_WHEN = re.compile(
+    _LEAD
+    + rf"(?:({'|'.join(_DAYS)})[a-z]*\.?,?\s+(?:at\s+)?)?"
+    + rf"(?:{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(\d{{4}})\b)?,?\s*(?:at\s+)?)?"
+    + r"(?:(\d{1,2})(?::(\d\d))?(?::\d\d)?\s*(?:([ap])\.?m\b\.?)?)?"
+)
+_ON = re.compile(rf"(?i)\s+on\s+(?:(\d{{1,2}})\s+{_MONTH}|{_MONTH}\s+(\d{{1,2}}))")
+_ABBREVIATED = {
+    **dict.fromkeys(("UTC", "GMT", "Z"), "UTC"),
+    **dict.fromkeys(("PST", "PDT", "PT"), "America/Los_Angeles"),
+    **dict.fromkeys(("MST", "MDT"), "America/Denver"),
+    **dict.fromkeys(("CST", "CDT"), "America/Chicago"),
+    **dict.fromkeys(("EST", "EDT", "ET"), "America/New_York"),
+    **dict.fromkeys(("CET", "CEST"), "Europe/Berlin"),
+    "BST": "Europe/London",
+    "JST": "Asia/Tokyo",
+    "KST": "Asia/Seoul",
+}
+
+
+def read(text: str, at_ms: int, tz: str | None) -> int | None:
+    """Milliseconds since the epoch of the reset that the text names, at most 8 days after `at_ms`; None if unknown.
+
+    A time of day counts in the zone named beside it, else in `tz` (an IANA name), and is the next such moment.
+    """
+    text = " ".join(text.replace("\xa0", " ").split())
+    for reader in (_epoch, _iso, _moment, _duration):
+        moment = reader(text, at_ms, tz)
+        if moment is not None:
+            return moment if at_ms < moment <= at_ms + HORIZON_MS else None
+    return None
+
+
+def wait_seconds(text: str) -> float:
+    """The longest wait that the text names after words like `retrying in`, in seconds; 0 without one."""
+    return max((_seconds(match[1]) for match in _AFTER.finditer(" ".join(text.split()))), default=0.0)
+
+
+def _seconds(duration: str) -> float:
+    return sum(float(number) * _UNITS[unit.lower()] for number, unit in _PART.findall(duration))
+
+
+def _epoch(text: str, _at_ms: int, _tz: str | None) -> int | None:
+    match = _EPOCH.search(text)
+    return int(match[1].ljust(13, "0")) if match else None
+
+
+def _iso(text: str, _at_ms: int, tz: str | None) -> int | None:
+    match = _ISO.search(text)
+    if match is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(f"{match[1]}T{match[2]}")
+        if match[3]:
+            mark = "+00:00" if match[3] in ("Z", "UTC") else match[3]
+            return _ms(datetime.fromisoformat(f"{match[1]}T{match[2]}{mark}"))
+    except ValueError:
+        return None
+    zone = _zone(tz)
+    return _ms(moment.replace(tzinfo=zone)) if zone else None
+
+
+def _duration(text: str, at_ms: int, _tz: str | None) -> int | None:
+    seconds = wait_seconds(text)
+    return at_ms + round(seconds * 1000) if seconds >= _LEAST else None
+
+
+def _moment(text: str, at_ms: int, tz: str | None) -> int | None:
+    for match in _WHEN.finditer(text):
+        moment = _read_moment(text, match, at_ms, tz)
+        if moment is not None:
+            return moment
+    return None
+
+
+def _read_moment(text: str, match: re.Match[str], at_ms: int, tz: str | None) -> int | None:
+    weekday, month, day, year, hour, minute, half = match.groups()
+    clock = _clock(hour, minute, half)
+    if clock is None and (month is None or hour is not None):
+        return None
+    rest = text[match.end() :]
+    if month is None and (on := _ON.match(rest)):
+        day, month = on[1] or on[4], on[2] or on[3]
+        rest = rest[on.end() :]
+    named = _ZONE.match(rest)
+    zone = _zone(_ABBREVIATED.get(named[1], named[1].replace(" ", "")) if named else tz)
+    if zone is None:
+        return None
+    at = datetime.fromtimestamp(at_ms / 1000, UTC).astimezone(zone)
+    hours, minutes = clock or (0, 0)
+    for ahead in range(9):
+        on_day = at.date() + timedelta(days=ahead)
+        if _is_day(on_day, weekday, month, day, year):
+            moment = _ms(datetime(on_day.year, on_day.month, on_day.day, hours, minutes, tzinfo=zone))
+            if moment > at_ms:
+                return moment
+    return None
+
+
+def _clock(hour: str | None, minute: str | None, half: str | None) -> tuple[int, int] | None:
+    """Hour and minute; None for a bare number, which may be anything."""
+    if hour is None or (minute is None and half is None):
+        return None
+    hours, minutes = int(hour), int(minute or 0)
+    if half:
+        if not 1 <= hours <= 12:
+            return None
+        hours = hours % 12 + (12 if half.lower() == "p" else 0)
+    return (hours, minutes) if hours < 24 and minutes < 60 else None
+
+
+def _is_day(day: date, weekday: str | None, month: str | None, number: str | None, year: str | None) -> bool:
+    if month and (month.lower() != _MONTHS[day.month - 1] or int(number or 0) != day.day):
+        return False
+    if year and int(year) != day.year:
+        return False
+    return not weekday or bool(month) or weekday.lower() == _DAYS[day.weekday()]
+
+
+@cache
+def _zone(name: str | None) -> ZoneInfo | None:
+    try:
+        return ZoneInfo(name) if name else None
+    except (OSError, ValueError):  # ZoneInfoNotFoundError is a KeyError
+        return None
+    except KeyError:
+        return None
+
+
+def _ms(moment: datetime) -> int:
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000

@@ -1,0 +1,50 @@
+"""What others ask of a screen: its composer, where a token stands, and its text without secrets."""
+
+import re
+from typing import Literal
+
+from fleettools.policy import composer as composers
+from fleettools.policy.composer import Composer
+from fleettools.policy.look import Look
+from fleettools.policy.sgr import lines_of, squeezed
+
+_SECRETS = (
+    re.compile(r"\b(?:sk|pk|rk|ak)-[A-Za-z0-9_-]{8,}"),
+    re.compile(r"\bAIza[A-Za-z0-9_-]{20,}"),
+    re.compile(r"\b(?:gh[pousr]|github_pat|glpat|xox[abprs]|hf|gsk|xai|pplx|tvly)[_-][A-Za-z0-9_-]{10,}"),
+    re.compile(r"\bAKIA[A-Z0-9]{12,}"),
+    re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"),
+    re.compile(r"(?i)(?<=bearer )\s*[A-Za-z0-9._~+/=-]{8,}"),
+    re.compile(r"(?i)(?<=[?&]key=)[A-Za-z0-9._~+/=-]{8,}"),
+    re.compile(r"(?i)(?<=api[-_ ]key[:=])\s*[\"']?[A-Za-z0-9._~+/=-]{8,}"),
+)
+
+
+def composer(text: str, look: Look) -> Composer:
+    """What stands in the composer of a screen; the text may hold colours, a placeholder counts as empty."""
+    lines = _trimmed(text)
+    return composers.state(composers.find(lines, look.composer), look.composer)
+
+
+def holds(text: str, look: Look, token: str) -> Literal["composer", "above", "none"]:
+    """Where a token stands: in the composer, above it, or nowhere on the screen; blind to wrapping."""
+    lines = _trimmed(text)
+    frame = composers.find(lines, look.composer)
+    wanted = squeezed(token)
+    if frame is not None and wanted in squeezed(frame.text):
+        return "composer"
+    return "above" if wanted in squeezed("\n".join(lines[: frame.top if frame else None])) else "none"
+
+
+def scrubbed(text: str) -> str:
+    """The text with every API key and bearer token in it replaced."""
+    for pattern in _SECRETS:
+        text = pattern.sub("[secret]", text)
+    return text
+
+
+def _trimmed(text: str) -> list[str]:
+    lines = lines_of(text)
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
