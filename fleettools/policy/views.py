@@ -12,10 +12,11 @@ from fleettools.policy.roster import MemberState
 def profiles_view(fleet: Fleet, states: States, members: Iterable[MemberState], now_ms: int) -> dict[str, Any]:
     """The object that fleet-profiles prints: `profiles` by name, `coolingOff` and `quarantined` by credential id.
 
-    `free` is null for a profile without a limit. Without configured profiles those of the members are shown.
+    `free` is null for a profile without a limit. Without configured profiles a profile's name is its credential, and
+    those are shown that have a member or a stored credential.
     """
     held = taken(fleet, members)
-    names = sorted(fleet.profiles or held.profiles)
+    names = sorted(fleet.profiles or {*held.profiles, *states})
     return {
         "profiles": {name: _profile(fleet, name, states, held, now_ms) for name in names},
         "coolingOff": _remaining(states, cooling_seconds, now_ms),
