@@ -78,8 +78,8 @@ class Screen:
         """The items of the block."""
         if self.failure is None:
             return self.parse(self.start, self.end)
-        after = self.failure.row + len(self.failure.lines)
-        return [*self.parse(self.start, self.failure.row), self.failure, *self.parse(after, self.end)]
+        row = self.failure.row
+        return [*self.parse(self.start, row), self.failure, *self.parse(row + 1, self.end)]
 
     @cached_property
     def fresh(self) -> bool:
@@ -126,7 +126,7 @@ class Screen:
             texts = [line.lstrip()[1:].partition("┃")[0].strip() for line in self.lines[first:after]]
             text = "\n".join(texts).strip()
             item = Item("error", first, self.lines[first].index("┃") + 1, "")
-            item.lines = [" " * item.column + line for line in texts]
+            item.lines = [" " * item.column + line for line in texts if line] or [""]
             if self._red(first) if coloured else bool(prompts) and first == groups[-1][0] and self._fails(item, after):
                 self.failure = item if first == groups[-1][0] else None
             elif text:

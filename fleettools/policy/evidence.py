@@ -91,7 +91,7 @@ def _doubt(screen: Screen, item: Item, before: Item | None, look: Look) -> str |
         return "a sentence about an error"
     if look.shared and before and before.kind in ("plain", "reply") and before.text.endswith((":", "：")):
         return "introduced by the reply above it"
-    if item.kind != "own" and not screen.warm(item):
+    if item.kind != "own" and not look.bars and not screen.warm(item):
         return "not in a colour of failures"
     return ""
 
