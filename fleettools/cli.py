@@ -57,6 +57,10 @@ class Command(click.Command):
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         signals.install()
         program = self.name or "fleettools"
+        if "_FLEET_COMPLETE" in os.environ:
+            from fleettools import completion
+
+            sys.exit(completion.answer(self, sys.argv[1:]))
         try:
             status = _run(super().main, program, *args, **{**extra, "prog_name": program, "standalone_mode": False})
         except signals.Killed as error:
@@ -137,8 +141,25 @@ def command(name: str, **settings: Any) -> Callable[[Callable[..., Any]], Comman
     return wrap
 
 
+def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], Any]:
+    """A `shell_complete` callback; `kind` is a key of `completion.SOURCES`, which is loaded when a shell asks."""
+
+    def late(context: click.Context, _param: click.Parameter, partial: str) -> Any:
+        from fleettools import completion
+
+        return completion.SOURCES[kind](context, partial)
+
+    return late
+
+
 _COMMON = (
-    click.option("-c", "--config", metavar="FILE", help="Configuration file [default: see fleetd.yaml(5)]."),
+    click.option(
+        "-c",
+        "--config",
+        metavar="FILE",
+        shell_complete=complete("files"),
+        help="Configuration file [default: see fleetd.yaml(5)].",
+    ),
     click.option("-q", "--quiet", is_flag=True, help="Say only errors and warnings on stderr."),
     click.option("-v", "--verbose", is_flag=True, help="Say more on stderr."),
     click.option("--strict", is_flag=True, help="Stop at the first bad line."),
@@ -148,16 +169,17 @@ _COMMON = (
 
 def files(function: F) -> F:
     """The FILE arguments of a filter."""
-    return click.argument("files", nargs=-1, metavar="[FILE]...")(function)
+    return click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=complete("files"))(function)
 
 
 def state(function: F) -> F:
     """The --state option."""
     text = "State store: sqlite:PATH, memory: or postgresql://... [default: $FLEET_STATE, the config's, a SQLite file]."
-    return click.option("--state", "state_url", metavar="S", help=text)(function)
+    return click.option("--state", "state_url", metavar="S", shell_complete=complete("files"), help=text)(function)
 
 
 def tmux_server(function: F) -> F:
     """The -S and -L options."""
     function = click.option("-L", "socket_name", metavar="NAME", help="tmux socket name, as tmux -L.")(function)
-    return click.option("-S", "socket_path", metavar="SOCKET", help="tmux socket path, as tmux -S.")(function)
+    text = "tmux socket path, as tmux -S."
+    return click.option("-S", "socket_path", metavar="SOCKET", shell_complete=complete("files"), help=text)(function)
