@@ -106,7 +106,7 @@ class Tmux:
         """What one tmux process prints for the commands on stdout and stderr; `check` makes any failure an error."""
         if not self._checked:
             self._checked = True
-            self._check_version()
+            self.version()
         words: list[str] = []
         for command in commands:
             words += [";", *command] if words else command
@@ -134,11 +134,13 @@ class Tmux:
             raise self.error(f"tmux cannot be started ({error.strerror})", "see that tmux -V works") from None
         return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
 
-    def _check_version(self) -> None:
+    def version(self) -> str:
+        """What `tmux -V` says; raises Unusable when there is none or it is too old."""
         said = self._process(["-V"])[1].strip()
         number = re.search(r"(\d+)\.(\d+)", said)
         if number and (int(number[1]), int(number[2])) < OLDEST:
             raise self.error(f"{said} is too old", "install tmux 3.2 or later", Unusable)
+        return said
 
     # -- reading
 
@@ -167,7 +169,7 @@ class Tmux:
         rows = [row.split("\t") for row in f"\n{out}"[:-1].split(f"\n{marker}\t")[1:]]
         if text == _PLAIN and any(len(row) != len(columns) - 1 for row in rows):
             return []
-        if not rows:
+        if out and not rows:
             raise self.error("list-panes gave no rows", "does tmux know a UTF-8 locale? try LC_ALL=C.UTF-8")
         return [[column.translate(_CONTROLS) for column in row] for row in rows]
 
