@@ -11,7 +11,7 @@ Step = Callable[[MemberState | None, Settled], tuple[MemberState | None, Answer]
 
 
 def commit(store: Store, server: str, target: str, step: Step) -> Answer:
-    """Change the member in a pane. Its tickets are settled first, so that a crash in between is made good by a rerun."""
+    """Change the member in a pane. Its tickets are settled first, so a crash in between is made good by a rerun."""
     settled: dict[str, bool] = {}
     while True:
         answer = change(store, roster.member_key(server, target), MemberState, lambda member: step(member, settled))

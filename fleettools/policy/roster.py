@@ -153,10 +153,9 @@ def _look(member: MemberState, look: records.Verdict, ts_ms: int, settled: Settl
     if answer.asks:
         return member, answer
     assert after.turn is not None
-    if look.screen is not None and not late and look.screen != after.turn.screen:
-        after = msgspec.structs.replace(
-            after, turn=msgspec.structs.replace(after.turn, screen=look.screen, seen_ms=ts_ms)
-        )
+    prompt = turns.prompt_of(look)
+    if prompt is not None and not late and prompt != after.turn.screen:
+        after = msgspec.structs.replace(after, turn=msgspec.structs.replace(after.turn, screen=prompt, seen_ms=ts_ms))
     turn = after.turn
     assert turn is not None
     resolved = turn.resolved is not False
@@ -179,7 +178,7 @@ def _new_turn(member: MemberState, look: records.Verdict, ts_ms: int) -> MemberS
     before = member.turn
     turn = TurnState(
         event=turns.event_of(look.server, look.target, look.screen, count),
-        screen=look.screen,
+        screen=turns.prompt_of(look),
         ticket=before.open_ticket if before else None,
         began_ms=ts_ms,
         seen_ms=ts_ms,
@@ -336,17 +335,26 @@ def prove(member: MemberState | None, ticket: str, now_ms: int) -> MemberState |
     """The prompt was seen submitted: from now on what the pane shows is the ticket's turn."""
     if member is None or member.turn is None or member.turn.event != ticket:
         return member
-    turn = msgspec.structs.replace(member.turn, proven_ms=now_ms)
-    return _entered(msgspec.structs.replace(member, turn=turn), "busy", now_ms)
+    seen = member.turn.outcome is not None
+    after = msgspec.structs.replace(member, turn=msgspec.structs.replace(member.turn, proven_ms=now_ms))
+    return after if seen else _entered(after, "busy", now_ms)
 
 
-def withdraw(member: MemberState | None, before: MemberState, ticket: str) -> MemberState | None:
-    """The prompt did not go in: the turn before it is the current one again."""
+def withdraw(
+    member: MemberState | None, before: MemberState, ticket: str, now_ms: int
+) -> tuple[MemberState | None, bool]:
+    """The prompt did not go in: the turn before it is the current one again.
+
+    Unless a look has seen the prompt submitted: then the answer is true, and it is proved after all.
+    """
     if member is None or member.turn is None or member.turn.event != ticket:
-        return member
-    return msgspec.structs.replace(
+        return member, False
+    if member.turn.screen is not None:
+        return prove(member, ticket, now_ms), True
+    earlier = msgspec.structs.replace(
         member, turn=before.turn, count=before.count, past=before.past, earlier=before.earlier
     )
+    return earlier, False
 
 
 def replied(member: MemberState | None, ticket: str, now_ms: int) -> MemberState | None:

@@ -66,15 +66,16 @@ class Place(NamedTuple):
 
 def place(turn: TurnState | None, past: list[PastTurn], look: records.Verdict, ts_ms: int) -> Place:
     """The turn that a look belongs to; first match wins."""
+    prompt = prompt_of(look)
     if turn is None:
-        begins = look.screen is not None or look.outcome in records.ENDED or look.outcome in AT_WORK
+        begins = prompt is not None or look.outcome in records.ENDED or look.outcome in AT_WORK
         return Place("new", "the first look") if begins else Place("none", "no turn yet")
-    if turn.ticket and turn.screen is None and turn.delivered_at_ms is not None:
+    if turn.delivered_at_ms is not None and turn.screen is None and not turn.ended:
         return _first_prompt(turn, past, look, ts_ms)
-    if look.screen is not None and turn.screen is not None:
-        moved = _moved(turn.screen, look.screen)
+    if prompt is not None and turn.screen is not None:
+        moved = _moved(turn.screen, prompt)
         if moved and ts_ms < turn.seen_ms:
-            known = _known(past, look.screen)
+            known = _known(past, prompt)
             if known:
                 return Place("old", "a look at an earlier turn", known)
         if moved and not (moved == "a higher ordinal" and ts_ms < turn.seen_ms):
@@ -86,14 +87,20 @@ def place(turn: TurnState | None, past: list[PastTurn], look: records.Verdict, t
 
 def _first_prompt(turn: TurnState, past: list[PastTurn], look: records.Verdict, ts_ms: int) -> Place:
     """A look at a ticket's turn of which no prompt was seen yet: it may still show what was there before the paste."""
-    before = past[-1] if past and past[-1].screen == look.screen else None
-    if turn.proven_ms is None and ts_ms < turn.began_ms + DELIVERY_MS:
-        return Place("waiting", "a prompt is being delivered", before)
-    if before and look.screen is not None and ts_ms < (turn.proven_ms or turn.began_ms):
-        return Place("old", "from before the delivery", before)
+    prompt = prompt_of(look)
     if ts_ms < (turn.delivered_at_ms or 0) and look.event != turn.event:
-        return Place("old", "from before the delivery", _known(past, look.screen))
+        return Place("old", "from before the delivery", _known(past, prompt))
+    before = past[-1] if past and past[-1].screen == prompt else None
+    if turn.proven_ms is None and ts_ms < turn.began_ms + DELIVERY_MS and (before or not past or prompt is None):
+        return Place("waiting", "a prompt is being delivered", before)
+    if before and prompt is not None and ts_ms < (turn.proven_ms or turn.began_ms):
+        return Place("old", "from before the delivery", before)
     return Place("same", "the ticket's first prompt")
+
+
+def prompt_of(look: records.Verdict) -> str | None:
+    """The `screen` of a look, None when there is no prompt on it: classify then says ordinal 0."""
+    return None if look.screen is None or look.screen.endswith(":0") else look.screen
 
 
 def _moved(last: str, screen: str) -> str:
@@ -114,7 +121,7 @@ def event_of(server: str | None, target: str | None, screen: str | None, turns: 
 
     The first one is what classify says without a store, so that a look before and after resolve was added agree.
     """
-    plain = f"{server or ''}/{target or ''}/{screen or ''}"
+    plain = f"{screen or ''}@{server or ''}/{target or ''}"
     return plain if turns == 1 else f"{plain}#{turns}"
 
 

@@ -175,13 +175,26 @@ class TestTicket:
     def test_a_prompt_that_did_not_go_in_leaves_the_turn_before(self) -> None:
         before = after("working", "completed")
         opened = roster.open_ticket(before, "t1", "", T0)
-        assert roster.withdraw(opened, before, "t1") == before
+        assert roster.withdraw(opened, before, "t1", T0) == (before, False)
 
-    def test_while_it_is_delivered_an_error_on_the_screen_is_the_tickets(self) -> None:
-        """The new prompt may fail before fleet-send has its proof; its error must not count a second time later."""
-        opened = roster.open_ticket(after("idle"), "t1", "", T0)
+    def test_a_look_that_sees_its_prompt_is_as_good_as_fleet_sends_own(self) -> None:
+        """The new prompt may fail before fleet-send has its proof; its error must not wait, nor count twice."""
+        before = after("idle")
+        opened = roster.open_ticket(before, "t1", "", T0)
         member, answer, asked = run(look("backend_error", "do:1", at=1), member=opened)
-        assert (answer.event, member, asked) == ("t1", opened, [])
+        assert member is not None
+        assert (answer.event, member.state, asked) == ("t1", "backend_error", ["t1 verdict backend_error"])
+        proven, submitted = roster.withdraw(member, before, "t1", T0 + 2_000)
+        assert proven is not None and submitted
+        assert proven.state == "backend_error"
+        assert run(look("backend_error", "do:1", at=3), member=proven)[1].event == "t1"
+
+    def test_until_then_the_screen_shows_what_was_before(self) -> None:
+        before = after("working", "completed")
+        opened = roster.open_ticket(before, "t1", "", T0 + 5_000)
+        member, answer, asked = run(look("completed", at=6), member=opened)
+        assert before.turn is not None
+        assert (answer.event, member, asked) == (before.turn.event, opened, [])
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ BEFORE = [PastTurn(event="e0", screen="old:1")]
         # A lower ordinal or no prompt is the same turn.
         pytest.param(turn("fix:2"), look("completed", "fix:1"), "same", id="a lower ordinal"),
         pytest.param(turn(), look("completed"), "same", id="no prompt on the screen"),
+        pytest.param(turn(), look("completed", "none:0"), "same", id="no prompt, as classify says it"),
         pytest.param(turn(), look("completed", "fix:1"), "same", id="the same screen"),
         pytest.param(turn(None), look("working", "fix:1"), "same", id="a turn's prompt comes into sight"),
         # Working or retrying after an end begins a turn, nothing else does.
@@ -55,6 +56,8 @@ BEFORE = [PastTurn(event="e0", screen="old:1")]
         pytest.param(turn(), look("working", "fix:2", T0 + 1), "same", id="a higher ordinal before it scrolled"),
         # A ticket's first prompt belongs to the ticket's turn; until it is submitted the screen shows what was before.
         pytest.param(turn(None, None, **SENT), look("idle", "old:1"), "waiting", id="while it is being delivered"),
+        pytest.param(turn(None, None, **SENT), look("idle"), "waiting", id="the same, no prompt in sight"),
+        pytest.param(turn(None, None, **SENT), look("working", "do:1"), "same", id="its prompt shows before the proof"),
         pytest.param(
             turn(None, None, proven_ms=T0 + 2_000, **SENT), look("working", "do:1"), "same", id="its first prompt"
         ),
