@@ -1,7 +1,7 @@
 """The configuration, `fleetd.yaml`: its keys with their types and defaults, and how it is found and read."""
 
 import os
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
@@ -48,6 +48,11 @@ class Profile(Section):
     env: dict[Variable, str] = {}
     error_pattern: Pattern = None
     exhausted_pattern: Pattern = None
+
+    @property
+    def has_patterns(self) -> bool:
+        """Whether the operator says how this profile's failures look; blank patterns count as absent."""
+        return any(stated(value) for value in (self.error_pattern, self.exhausted_pattern))
 
 
 class CredentialLimits(Section):
@@ -130,6 +135,17 @@ class Config(Section):
         return None if found is None else found.credential_id or profile
 
 
+def stated(value: Pattern) -> list[str] | None:
+    """The patterns that a key states, without blank ones; None when it states none at all.
+
+    `none` states that there are none: an empty list. Those of `extend` are given without the bundled ones.
+    """
+    if isinstance(value, str) and value.strip() == "none":
+        return []
+    listed = value.extend if isinstance(value, Extend) else [value] if isinstance(value, str) else value or []
+    return [pattern for pattern in listed if pattern.strip()] or None
+
+
 def find(path: str | None) -> Config:
     """The file of `-c`, else $FLEET_CONFIG, ./fleetd.yaml, $XDG_CONFIG_HOME/fleettools/fleetd.yaml, else defaults."""
     found = located(path)
@@ -162,6 +178,28 @@ def load(path: str) -> Config:
     for profile in config.profiles.values():
         profile.cwd = profile.cwd and os.path.expanduser(profile.cwd)
     return config
+
+
+def plain(config: Config) -> dict[str, Any]:
+    """The configuration as the mappings that a file would hold, keys without a value left out."""
+    made: dict[str, Any] = msgspec.to_builtins(config)
+    return _without_nulls(made)
+
+
+def _without_nulls(value: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: item for key, item in value.items() if item is not None}
+    return {key: _without_nulls(item) if isinstance(item, dict) else item for key, item in kept.items()}
+
+
+def from_plain(data: dict[str, Any]) -> Config:
+    """The configuration that `plain` described."""
+    return msgspec.convert(data, Config)
+
+
+def written(config: Config) -> bytes:
+    """The configuration as a file that `load` reads: JSON, with what YAML forbids written as YAML escapes it."""
+    text = msgspec.json.encode(config).decode()
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text).encode()
 
 
 def _faults(config: Config) -> "list[Fault]":

@@ -24,6 +24,8 @@ def names(folder: str | None = None) -> list[str]:
     for place in filter(None, (BUNDLED, folder and os.path.expanduser(folder))):
         try:
             found |= {name[:-5] for name in os.listdir(place) if name.endswith(".yaml") and not name.startswith("_")}
+        except FileNotFoundError:
+            continue  # a folder that is still to be made holds nothing
         except OSError as error:
             raise BadConfig(f"agents: {error.strerror}", "name a folder with agent files", place) from None
     return sorted(found)

@@ -2,7 +2,8 @@
 
 import re
 import types
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -103,3 +104,48 @@ def nearest(word: str, known: list[str]) -> str:
     close = difflib.get_close_matches(word.lower().replace("_", "").replace("-", ""), plain, 1, 0.5)
     close = close or difflib.get_close_matches(word.lower(), plain, 1, 0.5)
     return f"did you mean {plain[close[0]]}?" if close else f"there are {', '.join(known)}"
+
+
+class Key(NamedTuple):
+    """A key that a file may hold: its place (`profiles.NAME.agent`), what it takes, and its default as YAML."""
+
+    place: str
+    takes: str
+    default: str
+
+
+def keys(shape: type[msgspec.Struct], place: str = "") -> Iterator[Key]:
+    """Every key of a struct and of the structs below it."""
+    for field in msgspec.structs.fields(shape):
+        inner = f"{place}{field.encode_name}"
+        kind, parts = get_origin(field.type), get_args(field.type)
+        if _is_struct(field.type):
+            yield from keys(field.type, f"{inner}.")
+        elif kind is dict and _is_struct(parts[1]):
+            yield from keys(parts[1], f"{inner}.NAME.")
+        elif kind is list and _is_struct(parts[0]):
+            yield from keys(parts[0], f"{inner}[].")
+        else:
+            default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+            yield Key(inner, described(field.type), "" if default is None else msgspec.json.encode(default).decode())
+
+
+def described(shape: Any) -> str:
+    """A type in the words of the manual."""
+    kind, parts = get_origin(shape), get_args(shape)
+    if kind is Annotated:
+        limits = [f"at least {m.ge:g}" for m in shape.__metadata__ if m.ge is not None]
+        limits += [f"more than {m.gt:g}" for m in shape.__metadata__ if m.gt is not None]
+        return " ".join([described(parts[0]), *limits])
+    if kind is Literal:
+        return " | ".join(parts)
+    if kind in (Union, types.UnionType):
+        return " | ".join(described(part) for part in parts if part is not type(None))
+    if kind is list:
+        return f"[{described(parts[0])}, ...]"
+    if kind is dict:
+        return f"{{name: {described(parts[1])}, ...}}"
+    if _is_struct(shape):
+        fields = msgspec.structs.fields(shape)
+        return "{" + ", ".join(f"{field.encode_name}: {described(field.type)}" for field in fields) + "}"
+    return _KINDS[shape.__name__].removeprefix("a ")

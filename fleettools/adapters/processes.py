@@ -1,0 +1,180 @@
+"""Processes joined by pipes, in a process group of their own: started, watched and ended together."""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import NamedTuple
+
+from fleettools.adapters import clock, signals
+from fleettools.adapters.streams import CHUNK
+
+LAST_CHANCE = 1.0  # seconds between TERM and KILL
+TICK = 0.05
+
+
+class Ended(NamedTuple):
+    """A stage that has ended, with its exit status (negative: the signal that killed it)."""
+
+    name: str
+    status: int
+
+    def __str__(self) -> str:
+        if self.status < 0:
+            return f"{self.name} was killed by {signal.Signals(-self.status).name}"
+        return f"{self.name} ended with status {self.status}"
+
+
+class Bell:
+    """Wakes a wait when a child has ended or a reload is asked for (HUP), which would else wait for output."""
+
+    def __init__(self) -> None:
+        self.reload = False
+
+    def __enter__(self) -> "Bell":
+        self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._before = signal.signal(signal.SIGCHLD, lambda *_: None), signal.signal(signal.SIGHUP, self._hup)
+        signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        signal.set_wakeup_fd(-1)
+        for signum, handler in zip((signal.SIGCHLD, signal.SIGHUP), self._before, strict=True):
+            signal.signal(signum, handler)
+        os.close(self._read)
+        os.close(self._write)
+
+    def _hup(self, *_: object) -> None:
+        self.reload = True
+
+    def fileno(self) -> int:
+        """For select."""
+        return self._read
+
+    def silence(self) -> None:
+        """Forget that it rang."""
+        try:
+            while os.read(self._read, 512):
+                pass
+        except BlockingIOError:
+            return
+
+
+class Pipe:
+    """The stages of one pipe, `name: command` in their order."""
+
+    def __init__(self, stages: Mapping[str, list[str]], env: Mapping[str, str]) -> None:
+        self._stages = stages
+        self._env = env
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._output = -1
+        self._group = 0
+        self.statuses: dict[str, int] = {}
+
+    def start(self) -> None:
+        """Start every stage, the first one with nothing on its standard input; raises OSError."""
+        source: int = subprocess.DEVNULL
+        self._group = 0
+        self.statuses = {}
+        try:
+            for name, command in self._stages.items():
+                made = subprocess.Popen(
+                    command,
+                    stdin=source,
+                    stdout=subprocess.PIPE,
+                    env=self._env,
+                    process_group=self._group,
+                    preexec_fn=None if self._group else _die_with_parent,
+                )
+                self._running[name] = made
+                self._group = self._group or made.pid
+                if source >= 0:
+                    os.close(source)
+                assert made.stdout
+                source = os.dup(made.stdout.fileno())
+                made.stdout.close()
+        except BaseException:
+            self._kill()
+            raise
+        finally:
+            self._output = source
+
+    def wait(self, bell: Bell, seconds: float | None) -> bytes | None:
+        """What the last stage wrote, None when there was nothing within the time or the bell rang; raises Killed."""
+        with signals.waiting():
+            ready, _, _ = select.select([self._output, bell.fileno()], [], [], seconds)
+        bell.silence()
+        return os.read(self._output, CHUNK) if self._output in ready else None
+
+    def ended(self) -> Ended | None:
+        """The stage that ended first as far as can be told: one that a neighbour's end would not explain, if any."""
+        self._reap()
+        ends = [Ended(name, status) for name, status in self.statuses.items()]
+        ends.sort(key=lambda end: end.status in (0, -signal.SIGPIPE))
+        return ends[0] if ends else None
+
+    def finish(self, take: Callable[[bytes], None], seconds: float) -> None:
+        """End the first stage and let the others drain into `take`; after so many seconds end them all."""
+        if self._output < 0:
+            return
+        try:
+            first = next(iter(self._stages))
+            if first in self._running:
+                self._running[first].terminate()
+            self._drain(take, seconds)
+            self._signal(signal.SIGTERM)
+            self._drain(take, LAST_CHANCE)
+        finally:
+            self._kill()
+
+    def drain(self, take: Callable[[bytes], None]) -> None:
+        """Read until every stage has ended by itself; raises Killed."""
+        with signals.waiting():
+            self._drain(take, None)
+
+    def _drain(self, take: Callable[[bytes], None], seconds: float | None) -> None:
+        deadline = None if seconds is None else clock.monotonic() + seconds
+        at_end = False
+        while self._reap() and (deadline is None or clock.monotonic() < deadline):
+            if select.select([] if at_end else [self._output], [], [], TICK)[0]:
+                chunk = os.read(self._output, CHUNK)
+                at_end = not chunk
+                take(chunk)
+        while not at_end and select.select([self._output], [], [], 0)[0] and (chunk := os.read(self._output, CHUNK)):
+            take(chunk)
+
+    def _reap(self) -> int:
+        """How many stages still run."""
+        for name, process in list(self._running.items()):
+            if process.poll() is not None:
+                self.statuses[name] = process.returncode
+                del self._running[name]
+        return len(self._running)
+
+    def _signal(self, signum: int) -> None:
+        for process in self._running.values():
+            process.send_signal(signum)
+
+    def _kill(self) -> None:
+        if self._group:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._group, signal.SIGKILL)
+        for process in self._running.values():
+            process.wait()
+        self._reap()
+        if self._output >= 0:
+            os.close(self._output)
+            self._output = -1
+
+
+def _die_with_parent() -> None:
+    """Runs in the first stage: when fleetd itself is killed, the source dries up and the others end behind it."""
+    if sys.platform == "linux":
+        import ctypes
+
+        set_death_signal = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGTERM)

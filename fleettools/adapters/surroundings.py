@@ -1,0 +1,171 @@
+"""What `fleetd check` looks at: the configuration, and what fleetd finds around it; each fault with its mend."""
+
+import os
+import shlex
+import shutil
+import stat
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fleettools import config as configuration
+from fleettools.adapters import agentfiles, shapes
+from fleettools.adapters.store import default_path, open_store
+from fleettools.adapters.tmux import PaneRow, Tmux
+from fleettools.config import Config
+from fleettools.errors import Exit, FleetError
+from fleettools.policy import seats, upkeep
+
+
+class Finding(NamedTuple):
+    """One thing looked at. `status`: what a command would end with because of it, OK when all is well.
+
+    With a `mend` and OK it is a warning: fleettools works, but probably not as it is meant to.
+    """
+
+    what: str
+    mend: str = ""
+    status: Exit = Exit.OK
+
+    def __str__(self) -> str:
+        grade = "FAULT" if self.status else "WARN" if self.mend else "ok"
+        return f"{grade:5}  {self.what}" + (f"; {self.mend}" if self.mend else "")
+
+
+_PRIVATE = ("profiles.NAME.env", "health.webhook", "state")  # may hold secrets, which are not for a screen
+
+
+def key_table(config: Config) -> Iterator[str]:
+    """Every key with what is set, what it takes, its default, and when a reload changes it."""
+    values = configuration.plain(config)
+    for key in shapes.keys(Config):
+        found = [shown for shown in _values(values, key.place.split(".")) if not shown.endswith(("null", "{}"))]
+        shown = ("set" if key.place in _PRIVATE else ", ".join(found)) if found else "not set"
+        when = "at a restart" if upkeep.waits(key.place) else "now"
+        yield f"{key.place}: {shown}  ({key.takes}; default {key.default or 'none'}; a reload changes it {when})"
+
+
+def _values(value: object, path: list[str], name: str = "") -> Iterator[str]:
+    """What is set at a place, with the names that NAME stands for."""
+    if not path:
+        import msgspec
+
+        yield f"{name}{msgspec.json.encode(value).decode()}"
+        return
+    head, *rest = path
+    key = head.removesuffix("[]")
+    if key == "NAME" and isinstance(value, dict):
+        for each, item in value.items():
+            yield from _values(item, rest, f"{each}=")
+    elif isinstance(value, dict) and key in value:
+        items = value[key] if head.endswith("[]") else [value[key]]
+        for item in items:
+            yield from _values(item, rest, name)
+
+
+def look(config: Config, state_url: str | None, tmux: Tmux) -> Iterator[Finding]:
+    """Everything around fleetd, in the order in which a person would mend it."""
+    yield from _profiles(config)
+    yield from _locale()
+    yield from _store(state_url or os.environ.get("FLEET_STATE") or config.state)
+    yield from _panes(config, tmux)
+
+
+def _profiles(config: Config) -> Iterator[Finding]:
+    agents = agentfiles.names(config.agents)
+    if config.agents and not os.path.isdir(config.agents):
+        yield Finding(f"agents: {config.agents} is no folder", "make it, or leave the key out")
+    for name, profile in config.profiles.items():
+        place = f"profiles.{name}"
+        if profile.agent and profile.agent not in agents:
+            mend = shapes.nearest(profile.agent, agents)
+            yield Finding(f"{place}.agent: no agent file describes {profile.agent}", mend, Exit.BAD_CONFIG)
+        elif not profile.agent and not profile.has_patterns:
+            yield Finding(f"{place}: its failures are judged by one old rule alone", f"{upkeep.LEGACY}")
+        if profile.cwd and not os.path.isdir(profile.cwd):
+            yield Finding(f"{place}.cwd: {profile.cwd} is no folder", "make it, or name another")
+        words = _words(profile.command)
+        if words and not shutil.which(words[0], path=profile.env.get("PATH")):
+            yield Finding(f"{place}.command: {words[0]} is not on the PATH", "install it, or give its whole path")
+    used = {config.credential_of(name) for name in config.profiles}
+    for unused in config.credentials.keys() - used:
+        yield Finding(f"credentials.{unused}: no profile spends it", shapes.nearest(unused, sorted(filter(None, used))))
+    for i, rule in enumerate(config.panes):
+        if rule.profile and rule.profile not in config.profiles:
+            mend = shapes.nearest(rule.profile, list(config.profiles))
+            yield Finding(f"panes[{i}].profile: nobody configured {rule.profile}", mend, Exit.BAD_CONFIG)
+
+
+def _words(command: str | None) -> list[str]:
+    try:
+        return shlex.split(command or "")
+    except ValueError:
+        return []
+
+
+def _locale() -> Iterator[Finding]:
+    said = next((os.environ[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "C")
+    if "utf8" in said.lower().replace("-", ""):
+        yield Finding(f"locale {said}")
+    else:
+        yield Finding(f"locale {said} knows no UTF-8: fleettools reads screens all the same", "export LANG=C.UTF-8")
+
+
+def _store(url: str | None) -> Iterator[Finding]:
+    said: list[object] = []
+    shown = url or f"sqlite:{default_path()}"
+    if "@" in shown:
+        shown = f"{shown.partition('://')[0]}://...@{shown.rpartition('@')[2]}"
+    try:
+        open_store(url, said.append).close()
+        yield Finding(f"state {shown}")
+    except FleetError as error:
+        yield Finding(f"state {error.where or shown}: {error.what}", error.mend, error.exit)
+    yield from (Finding(f"state: {text}", "see what became of it") for text in said)
+    if url is None or url.startswith("sqlite:") or ":" not in url:
+        yield from _permissions(os.path.expanduser((url or default_path()).removeprefix("sqlite:")))
+
+
+def _permissions(path: str) -> Iterator[Finding]:
+    for place, right in ((os.path.dirname(os.path.abspath(path)), 0o700), (path, 0o600)):
+        if os.path.exists(place) and stat.S_IMODE(os.stat(place).st_mode) & 0o077:
+            mode = stat.S_IMODE(os.stat(place).st_mode)
+            mend = f"chmod {right:o} {shlex.quote(place)}"
+            yield Finding(f"state: {place} is open to others (mode {mode:o}), and holds what screens showed", mend)
+
+
+def _panes(config: Config, tmux: Tmux) -> Iterator[Finding]:
+    try:
+        version = tmux.version()
+        yield Finding(f"{version}, socket {tmux.socket}")
+        rows = tmux.panes()
+    except FleetError as error:
+        yield Finding(f"{error.where}: {error.what}", error.mend, error.exit)
+        return
+    agents = {name: profile.agent for name, profile in config.profiles.items()}
+    opted_out = tmux.having([row for row in rows if not row.profile_option], "@fleet_profile")
+    found, warnings = seats.seats(rows, config.panes, agents, opted_out)
+    members = [pane for pane, seat in found.items() if seat.role == "member"]
+    leads = sorted({seat.lead for seat in found.values() if seat.lead})
+    if members:
+        yield Finding(f"{len(rows)} panes; members: {' '.join(members)}; leads: {' '.join(leads) or 'none'}")
+    else:
+        yield Finding(f"{len(rows)} panes, no members", "set-option -p @fleet_profile NAME in a pane, or fleet-spawn")
+    yield from (Finding(what, mend) for what, _, mend in (text.partition("; ") for text in warnings))
+    yield from _leads(config, tmux, rows, leads, found)
+
+
+def _leads(
+    config: Config, tmux: Tmux, rows: list[PaneRow], leads: list[str], found: dict[str, seats.Seat]
+) -> Iterator[Finding]:
+    for i, rule in enumerate(config.panes):
+        if rule.lead and seats.find(rule.lead, rows) is None:
+            yield Finding(f"panes[{i}].lead: no pane is {rule.lead}", "tmux list-panes -a shows what there is")
+    own = tmux.having([row for row in rows if row.id in leads], "@fleet_profile")
+    for row in rows:
+        if row.id in leads and row.profile_option and row.id not in own:
+            what = f"{row.id} is a lead and inherits the profile {row.profile_option}, so it is watched as a member"
+            yield Finding(what, f"if that is not meant: tmux set-option -p -t {row.id} @fleet_profile ''")
+    for pane, seat in found.items():
+        if seat.role == "member" and config.profiles and seat.profile not in config.profiles:
+            what = f"{pane}: nobody configured its profile {seat.profile or '(none)'}, so its failures are unmapped"
+            yield Finding(what, f"add it to profiles, or {shapes.nearest(seat.profile or '', list(config.profiles))}")
