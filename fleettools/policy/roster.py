@@ -4,12 +4,13 @@ A step gets the member, what happened, and how the tickets it asked for were set
 changes nothing and answers with the settlements to try; whoever commits it settles those tickets and asks again.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
 from fleettools import records
+from fleettools.errors import UsageError
 from fleettools.policy import turns
 from fleettools.policy.tickets import By, Settlement
 from fleettools.policy.turns import PastTurn, TurnState
@@ -88,6 +89,19 @@ Kept = tuple[MemberState, Answer]
 def member_key(server: str, target: str) -> str:
     """Where the store keeps the member in a pane."""
     return f"{MEMBERS}{server}/{target}"
+
+
+def find(members: Iterable[MemberState], target: str, server: str | None) -> MemberState | None:
+    """The member that a TARGET means, a pane id or an exact name; one on `server` goes before those elsewhere.
+
+    Raises UsageError when several are left.
+    """
+    found = [m for m in members if target in (m.target, m.name) and m.state != "released"]
+    found = [m for m in found if m.server == server] or found
+    if len(found) > 1:
+        where = ", ".join(f"{m.target} on {m.server}" for m in found[:5])
+        raise UsageError(f"{target} is more than one member: {where}", "name a pane id, and its server with -S or -L")
+    return found[0] if found else None
 
 
 def is_member(look: records.Verdict) -> bool:
@@ -367,3 +381,21 @@ def replied(member: MemberState | None, ticket: str, now_ms: int) -> MemberState
         return member
     after = msgspec.structs.replace(member, turn=msgspec.structs.replace(member.turn, resolved=False))
     return after if member.state in (*FAILED, "released") else _entered(after, "done", now_ms)
+
+
+def record(member: MemberState, credential: str | None, reason: str, **stamp: Any) -> records.Member:
+    """The member as the record of a change to it; `stamp` is its `ts`, `boot` and `up`."""
+    return records.Member(
+        **stamp,
+        server=member.server,
+        target=member.target,
+        pid=member.pid,
+        name=member.name,
+        profile=member.profile,
+        credential_id=credential,
+        agent=member.agent,
+        lead=member.lead,
+        state=member.state,
+        reason=reason,
+        changed=True,
+    )

@@ -1,6 +1,6 @@
 """Tickets: one piece of work each, settled exactly once by whoever is first (design section 5)."""
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -82,3 +82,25 @@ def collect(ticket: TicketState | None, now_ms: int) -> tuple[TicketState | None
     if ticket is None or ticket.state == "open" or ticket.collected_ms is not None:
         return ticket, False
     return msgspec.structs.replace(ticket, collected_ms=now_ms), True
+
+
+def record(ticket: TicketState, **stamp: Any) -> records.Ticket:
+    """The ticket as a record; `stamp` is its `ts`, `boot` and `up`."""
+    return records.Ticket(
+        **stamp,
+        id=ticket.id,
+        state=ticket.state,
+        server=ticket.server,
+        target=ticket.target,
+        name=ticket.name,
+        profile=ticket.profile,
+        lead=ticket.lead,
+        event=ticket.event,
+        outcome=ticket.outcome,
+        reason=ticket.reason,
+        by=ticket.by,
+        reply=ticket.reply,
+        opened_at=records.to_ts(ticket.opened_ms),
+        settled_at=None if ticket.settled_ms is None else records.to_ts(ticket.settled_ms),
+        collected=None if ticket.state == "open" else ticket.collected_ms is not None,
+    )

@@ -1,0 +1,138 @@
+"""fleet-release: let a member go, or lift a credential's cool-off and quarantine."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from fleettools.cli import Context, command, state, tmux_server
+from fleettools.errors import Exit, FleetError, Unavailable, UsageError
+
+if TYPE_CHECKING:
+    from fleettools.adapters.store import Store
+    from fleettools.adapters.tmux import Tmux
+    from fleettools.policy.roster import MemberState
+
+OPTIONS = ("@fleet_profile", "@fleet_lead", "@fleet_name", "@fleet_agent")
+
+
+@command("fleet-release")
+@click.argument("target", required=False)
+@click.option("--kill", is_flag=True, help="End the member's pane, too.")
+@click.option("--credential", metavar="C", help="Lift this credential's cool-off and quarantine instead.")
+@state
+@tmux_server
+def main(
+    ctx: Context,
+    target: str | None,
+    kill: bool,
+    credential: str | None,
+    state_url: str | None,
+    socket_path: str | None,
+    socket_name: str | None,
+) -> Exit:
+    """Let a member go, or lift a credential's cool-off and quarantine.
+
+    TARGET is a pane id (%5) or a member's exact name. Its pane lives on, without the fleet's options. Exit 1: there is
+    no such member.
+    """
+    if (target is None) == (credential is None) or (credential and kill):
+        raise UsageError("name either a member or a credential", "give TARGET, or --credential C alone")
+    store = ctx.store(state_url)
+    if credential:
+        return _lift(ctx, store, credential)
+    from fleettools.adapters import fleet
+    from fleettools.adapters.tmux import Tmux
+    from fleettools.policy import roster
+
+    tmux = Tmux(socket_path, socket_name)
+    server, trouble = _server(tmux)
+    member = roster.find(fleet.members(store), str(target), server)
+    if member is None:
+        ctx.messages.warn(f"{target} is no member of the fleet; fleet-list shows who is")
+        return Exit.NO
+    return _release(ctx, store, tmux, member, trouble if member.server != server else None, kill)
+
+
+def _server(tmux: "Tmux") -> tuple[str | None, FleetError]:
+    """The server's identity; a member can be released without one, so that it may be gone."""
+    try:
+        return tmux.server(), FleetError("its pane is on another tmux server", "name that with -S or -L")
+    except Unavailable as error:
+        return None, error
+
+
+def _release(
+    ctx: Context, store: "Store", tmux: "Tmux", member: "MemberState", trouble: FleetError | None, kill: bool
+) -> Exit:
+    from fleettools import records
+    from fleettools.adapters import clock
+    from fleettools.adapters.members import commit
+    from fleettools.adapters.store import read
+    from fleettools.policy import roster
+
+    now_ms = store.now_ms()
+    reason = "released by a person"
+    answer = commit(
+        store, member.server, member.target, lambda kept, won: roster.release(kept, reason, "release", now_ms, won)
+    )
+    if not answer.known:
+        ctx.messages.warn(f"{member.target}: {answer.reason}; fleet-list --all shows it")
+        return Exit.NO
+    if trouble:
+        ctx.messages.warn(f"the options of pane {member.target} stay as they are: {trouble}")
+    else:
+        _leave(ctx, tmux, member, kill)
+    kept = read(store, roster.member_key(member.server, member.target), roster.MemberState)
+    assert kept is not None
+    credential = ctx.config().credential_of(kept.profile)
+    ctx.out.write(records.encode(roster.record(kept, credential, answer.reason, **clock.stamp())))
+    ctx.out.flush()
+    return Exit.OK
+
+
+def _leave(ctx: Context, tmux: "Tmux", member: "MemberState", kill: bool) -> None:
+    """Take the options off the pane, or end it, if it is still the one that the roster knows."""
+    from fleettools.adapters.tmux import NoPane
+
+    try:
+        row = tmux.pane(member.target)
+        if member.pid not in (None, row.pid):
+            ctx.messages.info(f"pane {member.target} runs another process by now; it is left alone")
+        elif kill:
+            tmux.kill_pane(member.target)
+        else:
+            tmux.unset_options(member.target, OPTIONS)
+    except NoPane:
+        ctx.messages.info(f"pane {member.target} is gone already")
+
+
+def _lift(ctx: Context, store: "Store", name: str) -> Exit:
+    from fleettools import records
+    from fleettools.adapters import clock
+    from fleettools.adapters.store import change
+    from fleettools.errors import BadConfig
+    from fleettools.policy import outage, quarantine
+    from fleettools.policy.credential import CredentialState, credential_key, is_name
+
+    if not is_name(name):
+        mend = "use letters, digits and . _ @ + -, at most 64, the first a letter or digit"
+        raise BadConfig(f"{name!r} is no credential id", mend, "--credential")
+    now_ms = store.now_ms()
+
+    def step(kept: CredentialState | None) -> tuple[CredentialState | None, tuple[bool, str]]:
+        if kept is None:
+            return None, (False, "nothing is known against it")
+        kept, cooled, why = outage.lift(kept, now_ms)
+        kept, quarantined, and_why = quarantine.lift(kept, now_ms)
+        return kept, (cooled or quarantined, f"{why}; {and_why}")
+
+    changed, reason = change(store, credential_key(name), CredentialState, step)
+    ctx.messages.info(f"{name}: {reason}")
+    record = records.Credential(**clock.stamp(), credential_id=name, changed=changed, reason=reason)
+    ctx.out.write(records.encode(record))
+    ctx.out.flush()
+    return Exit.OK
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""fleet-reply: answer a ticket, unless something else has settled it."""
+
+import click
+
+from fleettools.cli import Context, command, state
+from fleettools.errors import BadInput, Exit
+
+LONGEST = 1 << 20  # bytes of a reply
+
+
+@command("fleet-reply")
+@click.argument("ticket")
+@click.option("--text", metavar="TEXT", help="The reply [default: standard input].")
+@state
+def main(ctx: Context, ticket: str, text: str | None, state_url: str | None) -> Exit:
+    """Answer a ticket.
+
+    Prints the settled `ticket`. Exit 1: it was settled before, or there is no such ticket; this reply is then dropped.
+    """
+    from fleettools import records
+    from fleettools.adapters import clock
+    from fleettools.adapters.members import settle
+    from fleettools.adapters.store import change, read
+    from fleettools.policy import roster, tickets
+    from fleettools.policy.screen import scrubbed
+
+    reply = scrubbed(_from_stdin(ctx) if text is None else text)
+    store = ctx.store(state_url)
+    now_ms = store.now_ms()
+    first, reason = settle(store, tickets.Settlement(ticket, "reply", "completed", "answered", now_ms, reply=reply))
+    if not first:
+        ctx.messages.error(f"{ticket}: {reason}; this reply is dropped")
+        return Exit.NO
+    settled = read(store, tickets.ticket_key(ticket), tickets.TicketState)
+    assert settled is not None
+    key = roster.member_key(settled.server, settled.target)
+    change(store, key, roster.MemberState, lambda member: (roster.replied(member, ticket, now_ms), None))
+    ctx.out.write(records.encode(tickets.record(settled, **clock.stamp())))
+    ctx.out.flush()
+    return Exit.OK
+
+
+def _from_stdin(ctx: Context) -> str:
+    import os
+    import sys
+
+    from fleettools.adapters import signals
+
+    if sys.stdin is not None and os.isatty(0):
+        ctx.messages.info("reading the reply from the terminal; end with ^D, or give --text")
+    parts: list[bytes] = []
+    with signals.waiting():
+        while chunk := os.read(0, LONGEST):
+            parts.append(chunk)
+            if sum(map(len, parts)) > LONGEST:
+                raise BadInput("the reply is over 1 MiB", "write it to a file, and reply with its name", "stdin")
+    try:
+        return b"".join(parts).decode().removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"not UTF-8 (byte {error.start})", "send the reply as UTF-8", "stdin") from None
+
+
+if __name__ == "__main__":
+    main()
