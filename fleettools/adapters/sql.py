@@ -62,5 +62,6 @@ def _encoded(key: str) -> bytes:
 
 
 def _after(prefix: bytes) -> bytes:
-    """The first key beyond all that start with the prefix; no byte of UTF-8 is 0xff."""
-    return prefix[:-1] + bytes([prefix[-1] + 1]) if prefix else b"\xff"
+    """The first key beyond all that start with the prefix."""
+    head = prefix.rstrip(b"\xff")
+    return head[:-1] + bytes([head[-1] + 1]) if head else b"\xff" * 64

@@ -1,0 +1,130 @@
+"""The store in PostgreSQL, for fleets on several machines: the only module that knows psycopg."""
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fleettools.adapters import clock
+from fleettools.adapters.sql import SqlStore, Statement
+from fleettools.errors import CannotWrite, FleetError, Unavailable, UsageError
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+
+PATIENCE = 5.0  # seconds for a connection, and for a server that restarts to come back
+
+# The lock keeps first opens apart: IF NOT EXISTS alone fails when two create the same table at once.
+_TABLES = (
+    "SELECT pg_advisory_xact_lock(7305511)",
+    "CREATE TABLE IF NOT EXISTS fleet_state (key BYTEA PRIMARY KEY, value BYTEA NOT NULL, version BIGINT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS fleet_deleted (version BIGINT NOT NULL)",
+    "INSERT INTO fleet_deleted SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM fleet_deleted)",
+)
+_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+
+class PostgresStore(SqlStore):
+    """See fleettools.adapters.store.Store. Raises Unavailable, or CannotWrite when the server's disk is full.
+
+    A lost connection is made again, for PATIENCE seconds. When the answer to a commit is lost with it, `put` may say
+    False though it was done: who then reads the key again sees what holds. No message shows the password.
+    """
+
+    _insert_tail = "FOR SHARE"
+
+    def __init__(self, url: str) -> None:
+        self._driver = _driver()
+        self._url = url
+        self._place, self._password = self._parsed()
+        self._connection: psycopg.Connection[Any] | None = None
+        try:
+            self._connection = self._connected()
+        except self._driver.Error as error:
+            raise self._failure(error) from None
+
+    def now_ms(self) -> int:
+        # The server's clock is the one that all machines share; a fixed clock is fixed for it too.
+        return clock.now_ms() if os.environ.get("FLEET_NOW") else int(self._rows(_CLOCK, ())[0][0])
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _rows(self, sql: str, parameters: tuple[Any, ...]) -> list[Any]:
+        return self._run(lambda connection: connection.execute(_marked(sql), parameters).fetchall())
+
+    def _commit(self, *statements: Statement) -> bool:
+        def work(connection: "psycopg.Connection[Any]") -> bool:
+            with connection.transaction() as transaction:
+                for sql, parameters in statements:
+                    changed = connection.execute(_marked(sql), parameters).rowcount
+                if changed != 1:
+                    raise self._driver.Rollback(transaction)
+            return changed == 1
+
+        return self._run(work)
+
+    def _run(self, work: "Callable[[psycopg.Connection[Any]], T]") -> T:
+        deadline = clock.monotonic() + PATIENCE
+        while True:
+            try:
+                if self._connection is None:
+                    self._connection = self._connected()
+                return work(self._connection)
+            except self._driver.Error as error:
+                lost = self._connection is None or self._connection.closed
+                if not lost or clock.monotonic() > deadline:
+                    raise self._failure(error) from None
+                self._connection = None
+                clock.sleep(0.1)
+
+    def _connected(self) -> "psycopg.Connection[Any]":
+        limits = {"connect_timeout": int(PATIENCE), "tcp_user_timeout": int(2000 * PATIENCE)}
+        fresh: psycopg.Connection[Any] = self._driver.connect(
+            self._url, autocommit=True, application_name="fleettools", **limits
+        )
+        try:
+            if fresh.execute("SELECT to_regclass('fleet_deleted')").fetchone() == (None,):
+                with fresh.transaction():
+                    for sql in _TABLES:
+                        fresh.execute(sql)
+        except BaseException:
+            fresh.close()
+            raise
+        return fresh
+
+    def _failure(self, error: "psycopg.Error") -> FleetError:
+        text = " ".join(str(error).split())
+        if self._password:
+            text = text.replace(self._password, "***")
+        if isinstance(error, self._driver.errors.DiskFull):
+            return CannotWrite(f"{self._place}: {text}", "make room there; nothing that was stored is lost")
+        return Unavailable(f"{self._place}: {text}", "check the server and the URL, or use another --state")
+
+    def _parsed(self) -> tuple[str, str]:
+        """The server and database as messages name them, and the password that they must not show."""
+        try:
+            parts = self._driver.conninfo.conninfo_to_dict(self._url)
+        except self._driver.Error:
+            # Its message quotes parts of the URL, and a misplaced @ makes the password one of them.
+            what = "--state is no URL of PostgreSQL"
+            raise UsageError(what, "write postgresql://USER@HOST/DATABASE, special characters as %XX") from None
+        place = f"postgresql://{parts.get('host') or ''}/{parts.get('dbname') or ''}"
+        return place, str(parts.get("password") or "")
+
+
+def _driver() -> Any:
+    try:
+        import psycopg
+    except ImportError as error:
+        what = f"--state postgresql: needs psycopg ({error})"
+        raise Unavailable(what, "install it: pip install 'fleettools[postgres]'") from None
+    return psycopg
+
+
+def _marked(sql: str) -> Any:
+    """The statement with the parameter marks of psycopg."""
+    return sql.replace("?", "%s")

@@ -1,0 +1,50 @@
+"""A PostgreSQL server of the tests' own, started once when a test asks for it."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+def _run(command: list[str | Path], user: int | None) -> None:
+    subprocess.run(command, user=user, group=user, check=True, capture_output=True, timeout=60, cwd="/")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[tuple[Path, Path, int | None]]:
+    """Where its programs and its data are, and the user that it runs as when root may not."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not found:
+        pytest.skip("no PostgreSQL server is installed (apt-get install postgresql)")
+    programs = found[-1].parent
+    user = 65534 if os.getuid() == 0 else None
+    # A short path: the name of a Unix socket has at most 107 bytes.
+    folder = Path(tempfile.mkdtemp(prefix="fpg", dir="/tmp"))
+    try:
+        if user:
+            os.chown(folder, user, user)
+        data = folder / "data"
+        _run([programs / "initdb", "-D", data, "-U", "fleet", "-A", "trust", "-N", "--no-locale", "-E", "UTF8"], user)
+        options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+        start = ["start", "-w", "-t", "60", "-o", options, "-l", folder / "log"]
+        _run([programs / "pg_ctl", "-D", data, *start], user)
+        try:
+            yield programs, data, user
+        finally:
+            _run([programs / "pg_ctl", "-D", data, "stop", "-m", "immediate", "-w"], user)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: tuple[Path, Path, int | None]) -> str:
+    """The URL of a database without tables of ours."""
+    psycopg = pytest.importorskip("psycopg")
+    url = f"postgresql://fleet@/postgres?host={postgres_server[1].parent}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS fleet_state, fleet_deleted")
+    return url

@@ -1,0 +1,216 @@
+"""The contract of the store, for every engine."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fleettools.adapters.store import Store, change, open_store, read, read_all
+from fleettools.errors import Unavailable
+
+
+class Count(msgspec.Struct):
+    n: int = 0
+
+
+def silent(text: object) -> None:
+    raise AssertionError(text)
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "postgres":
+        found: str = request.getfixturevalue("postgres_url")
+        return found
+    return "memory:" if request.param == "memory" else f"sqlite:{tmp_path}/state/state.db"
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    opened = open_store(url, silent)
+    yield opened
+    opened.close()
+
+
+def test_a_key_that_is_not_there_has_version_0(store: Store) -> None:
+    assert store.get("ticket/1") == (None, 0)
+
+
+def test_versions_count_from_1(store: Store) -> None:
+    assert store.put("a", b'{"n":1}', 0)
+    assert store.get("a") == (b'{"n":1}', 1)
+    assert store.put("a", b'{"n":2}', 1)
+    assert store.get("a") == (b'{"n":2}', 2)
+
+
+@pytest.mark.parametrize("version", [0, 2, 7])
+def test_a_put_for_another_version_changes_nothing(store: Store, version: int) -> None:
+    store.put("a", b"1", 0)
+    assert not store.put("a", b"2", version)
+    assert not store.put("a", None, version)
+    assert store.get("a") == (b"1", 1)
+
+
+def test_a_put_on_a_missing_key_that_should_be_there_changes_nothing(store: Store) -> None:
+    assert not store.put("a", b"1", 1)
+    assert not store.put("a", None, 1)
+    assert store.get("a") == (None, 0)
+    assert store.put("a", None, 0)
+
+
+def test_putting_nothing_deletes(store: Store) -> None:
+    store.put("a", b"1", 0)
+    assert store.put("a", None, 1)
+    assert store.get("a") == (None, 0)
+    assert list(store.scan("")) == []
+
+
+def test_a_key_that_came_back_is_not_taken_for_the_old_one(store: Store) -> None:
+    store.put("a", b"old", 0)
+    assert store.put("a", b"old", 1)
+    store.put("a", None, 2)
+    store.put("a", b"new", 0)
+    assert not store.put("a", b"late", 1)
+    assert not store.put("a", b"late", 2)
+    value, version = store.get("a")
+    assert value == b"new" and version > 2
+    assert store.put("a", b"next", version)
+
+
+def test_scan_gives_exactly_the_prefix_in_the_order_of_bytes(store: Store) -> None:
+    keys = [
+        "member/b",
+        "member/a",
+        "member/Z",
+        "member/é",
+        "member/￿x",
+        "member/😀",
+        "member",
+        "member0",
+        "memberé",
+        "n",
+    ]
+    for key in keys:
+        store.put(key, key.encode(), 0)
+    found = list(store.scan("member/"))
+    assert found == sorted(((k, k.encode(), 1) for k in keys if k.startswith("member/")), key=lambda row: row[1])
+    assert [key for key, _, _ in store.scan("")] == sorted(keys, key=str.encode)
+
+
+@pytest.mark.parametrize("key", ["a%b_c", "a'b", "a\\b", "a*?[b]", "host:/tmp/x y:1/%5", "nul\0key", "é\udcff"])
+def test_no_character_of_a_key_means_anything(store: Store, key: str) -> None:
+    store.put("axbxc", b"0", 0)
+    store.put(key, b"1", 0)
+    assert store.get(key) == (b"1", 1)
+    assert list(store.scan(key)) == [(key, b"1", 1)]
+
+
+def test_a_long_scan_gives_every_key_once(store: Store) -> None:
+    keys = [f"k/{n:04}" for n in range(1203)]
+    for key in reversed(keys):
+        store.put(key, b"v", 0)
+    assert [key for key, _, _ in store.scan("k/")] == keys
+
+
+def test_writing_during_a_scan_is_allowed(store: Store) -> None:
+    for n in range(20):
+        store.put(f"k/{n:02}", b"v", 0)
+    for key, _, version in store.scan("k/"):
+        assert store.put(key, None, version)
+    assert list(store.scan("k/")) == []
+
+
+def test_large_values_come_back_whole(store: Store) -> None:
+    value = bytes(range(256)) * 8192
+    store.put("big", value, 0)
+    assert store.get("big") == (value, 1)
+
+
+def test_the_clock_runs_in_milliseconds(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FLEET_NOW", raising=False)
+    first = store.now_ms()
+    assert first > 1_700_000_000_000
+    assert store.now_ms() >= first
+    monkeypatch.setenv("FLEET_NOW", "2026-01-31T12:00:00.250Z")
+    assert store.now_ms() == 1_769_860_800_250
+
+
+def test_change_commits_a_step_and_an_unchanged_value_writes_nothing(store: Store) -> None:
+    answers = [change(store, "c", Count, lambda old: (Count(n=(old.n if old else 0) + 1), old)) for _ in range(3)]
+    assert answers == [None, Count(n=1), Count(n=2)]
+    change(store, "c", Count, lambda old: (old, None))
+    assert store.get("c") == (b'{"n":3}', 3)
+    assert list(read_all(store, "c", Count)) == [("c", Count(n=3))]
+    change(store, "c", Count, lambda old: (None, None))
+    assert read(store, "c", Count) is None
+
+
+def test_change_runs_the_step_again_when_somebody_was_faster(store: Store) -> None:
+    seen: list[int | None] = []
+
+    def step(old: Count | None) -> tuple[Count, None]:
+        seen.append(old.n if old else None)
+        if len(seen) == 1:
+            store.put("c", b'{"n":10}', 0)
+        return Count(n=(old.n if old else 0) + 1), None
+
+    change(store, "c", Count, step)
+    assert seen == [None, 10]
+    assert read(store, "c", Count) == Count(n=11)
+
+
+def test_something_else_in_the_store_is_an_error_that_names_the_key(store: Store) -> None:
+    store.put("c", b'{"n":"x"}', 0)
+    with pytest.raises(Unavailable, match=r"^c: the store holds something else"):
+        read(store, "c", Count)
+
+
+WRITER = """
+import sys, msgspec
+from fleettools.adapters.store import change, open_store
+
+class Count(msgspec.Struct):
+    n: int = 0
+
+url, times = sys.argv[1], int(sys.argv[2])
+store = open_store(url, lambda text: sys.exit(f"warned: {text}"))
+for _ in range(times):
+    change(store, "count", Count, lambda old: (Count(n=(old.n if old else 0) + 1), None))
+"""
+
+
+def run_writers(url: str, processes: int, times: int) -> list[str]:
+    started = [
+        subprocess.Popen([sys.executable, "-c", WRITER, url, str(times)], stderr=subprocess.PIPE, text=True)
+        for _ in range(processes)
+    ]
+    try:
+        return [process.communicate(timeout=100)[1] for process in started]
+    finally:
+        for process in started:
+            process.kill()
+
+
+@pytest.mark.parametrize("url", ["sqlite", "postgres"], indirect=True)
+def test_writers_in_several_processes_lose_no_update(url: str) -> None:
+    assert run_writers(url, processes=4, times=100) == [""] * 4
+    store = open_store(url, silent)
+    assert read(store, "count", Count) == Count(n=400)
+    store.close()
+
+
+@pytest.mark.parametrize("url", ["sqlite", "postgres"], indirect=True)
+@pytest.mark.parametrize("round", range(3))
+def test_many_processes_may_open_a_new_store_at_once(url: str, round: int) -> None:
+    assert run_writers(url, processes=8, times=1) == [""] * 8
+    store = open_store(url, silent)
+    assert read(store, "count", Count) == Count(n=8)
+    store.close()
+
+
+@pytest.mark.parametrize(("url", "engine"), [("sqlite", "SqliteStore"), ("memory", "MemoryStore")], indirect=["url"])
+def test_the_url_says_which_engine(store: Store, engine: str) -> None:
+    assert type(store).__name__ == engine
