@@ -183,3 +183,11 @@ def tmux_server(function: F) -> F:
     function = click.option("-L", "socket_name", metavar="NAME", help="tmux socket name, as tmux -L.")(function)
     text = "tmux socket path, as tmux -S."
     return click.option("-S", "socket_path", metavar="SOCKET", shell_complete=complete("files"), help=text)(function)
+
+
+def watch(function: F) -> F:
+    """The --watch option of a view: None, or the seconds between two looks."""
+    text = "Show it again every SECONDS [default: 2], in place, until stopped; in a pipe a line each time."
+    seconds = click.FloatRange(min=0.1, max=86_400)
+    settings: dict[str, Any] = {"is_flag": False, "flag_value": 2.0, "type": seconds, "metavar": "[SECONDS]"}
+    return click.option("--watch", "every", help=text, **settings)(function)

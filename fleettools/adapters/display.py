@@ -1,8 +1,8 @@
-"""A view on standard output: one JSON line in a pipe, a rich table on a terminal."""
+"""A view on standard output: one JSON line in a pipe, rich tables on a terminal."""
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -10,39 +10,36 @@ from fleettools.adapters import clock
 from fleettools.adapters.streams import Output
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import RenderableType
 
-EVERY = 1.0  # seconds between two looks
+    from fleettools.policy.views import View
 
 
 def show(
-    out: Output, view: Callable[[], dict[str, Any]], table: Callable[[dict[str, Any]], "Table"], watch: bool
+    out: Output, view: "Callable[[], View]", draw: "Callable[[View], RenderableType]", every: float | None
 ) -> None:
-    """Show the view once, or with `watch` again and again until a signal ends the command."""
+    """Show the view once, or again each `every` seconds until a signal, or a reader that is gone, ends the command."""
     if os.isatty(1):
-        _draw(view, table, watch)
+        _show_drawn(view, draw, every)
         return
-    last = b""
     while True:
-        line = msgspec.json.encode(view()) + b"\n"
-        if line != last:
-            out.write(line)
-            out.flush()
-        if not watch:
+        out.write(msgspec.json.encode(view()) + b"\n")
+        out.flush()
+        if every is None:
             return
-        last = line
-        clock.sleep(EVERY)
+        clock.sleep(every)
 
 
-def _draw(view: Callable[[], dict[str, Any]], table: Callable[[dict[str, Any]], "Table"], watch: bool) -> None:
+def _show_drawn(view: "Callable[[], View]", draw: "Callable[[View], RenderableType]", every: float | None) -> None:
     from rich.console import Console
     from rich.live import Live
 
     console = Console(highlight=False)
-    if not watch:
-        console.print(table(view()))
+    if every is None:
+        console.print(draw(view()))
         return
-    with Live(table(view()), console=console, auto_refresh=False) as live:
+    with Live(draw(view()), console=console, auto_refresh=False) as live:
+        live.refresh()
         while True:
-            clock.sleep(EVERY)
-            live.update(table(view()), refresh=True)
+            clock.sleep(every)
+            live.update(draw(view()), refresh=True)

@@ -129,18 +129,9 @@ class Gate:
         return states, taken(self._config, fleet.members(store)) if counts else Held()
 
     def _record(self, choice: "Choice") -> "records.Decision":
-        from fleettools import records
         from fleettools.adapters import clock
 
-        return records.Decision(
-            **clock.stamp(),
-            allowed=choice.allowed,
-            profile=choice.profile,
-            credential_id=choice.credential_id,
-            reason=choice.reason,
-            cooling_off_for_seconds=choice.cooling_off_for_seconds,
-            quarantined_for_seconds=choice.quarantined_for_seconds,
-        )
+        return choice.record(clock.stamp())
 
 
 if __name__ == "__main__":

@@ -68,12 +68,13 @@ class Period(msgspec.Struct, kw_only=True, omit_defaults=True):
     source: str | None = None
 
 
-class Lease(msgspec.Struct, kw_only=True):
-    """A slot reserved for a spawn that is under way."""
+class Lease(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A slot reserved for a spawn that is under way; `seat` is the store key of its member once the pane is open."""
 
     id: str
     profile: str
     until_ms: int
+    seat: str | None = None
 
 
 class Notice(msgspec.Struct, kw_only=True):

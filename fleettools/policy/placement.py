@@ -1,16 +1,21 @@
-"""May this profile spawn now, and which one should (design section 4)."""
+"""May this profile spawn now, and which one should (design section 4).
+
+First match wins: an unknown profile, a quarantine, a cool-off, a full profile, a full credential.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
-from fleettools.policy.credential import CredentialState, Lease, cooling_seconds, quarantined_seconds
-from fleettools.policy.roster import MemberState
+from fleettools import records
+from fleettools.policy.credential import CredentialState, Lease, cooling_seconds, is_name, quarantined_seconds
+from fleettools.policy.roster import MemberState, member_key
 
 LEASE_MS = 30_000
+NAMED = 5  # so many candidates are told one by one when all are out
 
 
 class Limits(Protocol):
@@ -38,7 +43,10 @@ class Fleet(Protocol):
 
 
 class Choice(msgspec.Struct, kw_only=True):
-    """The answer: may `profile` spawn, and why (not). The seconds are what remains, each only while active."""
+    """The answer: may `profile` spawn, and why (not). The seconds are what remains, each only while active.
+
+    `full`: there is no place for it, whatever becomes of its credential.
+    """
 
     allowed: bool
     reason: str
@@ -46,25 +54,47 @@ class Choice(msgspec.Struct, kw_only=True):
     credential_id: str | None = None
     cooling_off_for_seconds: int | None = None
     quarantined_for_seconds: int | None = None
+    full: bool = False
+
+    @property
+    def back_in(self) -> int | None:
+        """Seconds until it may spawn by time alone; None when it would not then either."""
+        waits = (self.cooling_off_for_seconds, self.quarantined_for_seconds)
+        return None if self.full else max((seconds for seconds in waits if seconds is not None), default=None)
+
+    def record(self, stamp: Mapping[str, Any]) -> records.Decision:
+        """The `decision` record, with the `ts`, `boot` and `up` of `stamp`."""
+        return records.Decision(
+            **stamp,
+            allowed=self.allowed,
+            profile=self.profile,
+            credential_id=self.credential_id,
+            reason=self.reason,
+            cooling_off_for_seconds=self.cooling_off_for_seconds,
+            quarantined_for_seconds=self.quarantined_for_seconds,
+        )
 
 
 States = Mapping[str, CredentialState]
 
 
 class Held(msgspec.Struct, kw_only=True):
-    """How many members hold a slot, by profile and by credential."""
+    """How many members hold a slot, by profile and by credential, and the store keys of those members."""
 
     profiles: Mapping[str, int] = {}
     credentials: Mapping[str, int] = {}
+    seats: set[str] = set()
 
 
 def taken(fleet: Fleet, members: Iterable[MemberState]) -> Held:
     """The slots that members hold; reservations are not among them."""
-    profiles = Counter(member.profile for member in members if member.profile and member.holds_slot)
+    holding = [member for member in members if member.profile and member.holds_slot]
+    profiles = Counter(member.profile or "" for member in holding)
     credentials: Counter[str] = Counter()
     for profile, number in profiles.items():
         credentials[fleet.credential_of(profile) or ""] += number
-    return Held(profiles=profiles, credentials=credentials)
+    seats = {member_key(member.server, member.target) for member in holding}
+    return Held(profiles=profiles, credentials=credentials, seats=seats)
 
 
 def free(fleet: Fleet, profile: str, states: States, held: Held, now_ms: int) -> int | None:
@@ -78,9 +108,8 @@ def free(fleet: Fleet, profile: str, states: States, held: Held, now_ms: int) ->
 def decide(fleet: Fleet, profile: str, states: States, held: Held, now_ms: int) -> Choice:
     """May this profile spawn? `states` by credential id, `held` as of `taken`."""
     name = fleet.credential_of(profile)
-    if name is None:
-        known = ", ".join(sorted(fleet.profiles)[:10])
-        return Choice(allowed=False, profile=profile, reason=f"profile {profile} is not configured; there are {known}")
+    if name is None or not is_name(name):
+        return Choice(allowed=False, profile=profile, reason=_why_unknown(fleet, profile))
     state = states.get(name)
     cooling, quarantined = cooling_seconds(state, now_ms), quarantined_seconds(state, now_ms)
     full = [what for room, what in _rooms(fleet, profile, states, held, now_ms) if room == 0]
@@ -99,7 +128,16 @@ def decide(fleet: Fleet, profile: str, states: States, held: Held, now_ms: int) 
         credential_id=name,
         cooling_off_for_seconds=cooling,
         quarantined_for_seconds=quarantined,
+        full=bool(full),
     )
+
+
+def _why_unknown(fleet: Fleet, profile: str) -> str:
+    if not is_name(profile):
+        return f"{profile[:64]!r} is no profile name; use letters, digits and . _ @ + -, at most 64"
+    known = sorted(fleet.profiles)
+    more = f" and {len(known) - 10} more" if len(known) > 10 else ""
+    return f"profile {profile} is not configured; there are {', '.join(known[:10])}{more}"
 
 
 def choose(fleet: Fleet, candidates: Iterable[str], policy: str, states: States, held: Held, now_ms: int) -> Choice:
@@ -124,22 +162,25 @@ def choose(fleet: Fleet, candidates: Iterable[str], policy: str, states: States,
 
 
 def _all_out(choices: list[Choice]) -> Choice:
-    """The refusal when every candidate is out; it carries the profile that returns first."""
-    back = [(max(c.cooling_off_for_seconds or 0, c.quarantined_for_seconds or 0), c) for c in choices]
-    waits = [pair for pair in back if pair[0]]
-    seconds, first = min(waits, key=lambda pair: pair[0], default=(0, choices[0]))
-    out = "; ".join(choice.reason for choice in choices[:5])
-    more = f"; and {len(choices) - 5} more" if len(choices) > 5 else ""
-    end = f"; {first.profile} returns first, in {seconds} s" if seconds else "; none returns by time alone"
-    kinds = {_kind(choice) for choice in choices}
-    what = f" ({' and '.join(sorted(kinds))})" if kinds else ""
-    return replace(first, reason=f"no candidate may spawn{what}: {out}{more}{end}")
+    """The refusal when every candidate is out; it carries the one that returns first."""
+    kinds = " and ".join(dict.fromkeys(sorted(_kind(choice) for choice in choices)))
+    told = "; ".join(choice.reason for choice in choices[:NAMED])
+    more = f"; and {len(choices) - NAMED} more" if len(choices) > NAMED else ""
+    waits = [(choice.back_in, choice) for choice in choices if choice.back_in is not None]
+    if not waits:
+        return replace(choices[0], reason=f"every candidate is out ({kinds}): {told}{more}; time alone frees none")
+    seconds, first = min(waits, key=lambda pair: pair[0])
+    return replace(
+        first, reason=f"every candidate is out ({kinds}): {told}{more}; {first.profile} returns first, in {seconds} s"
+    )
 
 
 def _kind(choice: Choice) -> str:
     if choice.quarantined_for_seconds is not None:
         return "quarantine"
-    return "full or unknown" if choice.cooling_off_for_seconds is None else "cool-off"
+    if choice.cooling_off_for_seconds is not None:
+        return "cool-off"
+    return "no place" if choice.full else "not configured"
 
 
 def reserve(
@@ -147,7 +188,7 @@ def reserve(
 ) -> tuple[CredentialState, Choice]:
     """Take a slot for LEASE_MS if the profile may spawn now; `state` is that of its credential.
 
-    Count `held` after the state was read, and write the member before `unreserve`: then two never pass one free slot.
+    Count `held` after the state was read, and store the member before `unreserve`: then two never pass one free slot.
     """
     state = unreserve(state, lease, now_ms)
     name = fleet.credential_of(profile)
@@ -158,13 +199,19 @@ def reserve(
     return replace(state, leases=[*state.leases, mine]), choice
 
 
+def seat(state: CredentialState, lease: str, seat: str) -> CredentialState:
+    """Say which member the reservation is for, before that is stored: from then on the two count once."""
+    leases = [replace(one, seat=seat) if one.id == lease else one for one in state.leases]
+    return replace(state, leases=leases)
+
+
 def unreserve(state: CredentialState, lease: str, now_ms: int) -> CredentialState:
     """The state without this reservation, and without those whose time is over."""
-    kept = [one for one in _leases(state, now_ms) if one.id != lease]
+    kept = [one for one in state.leases if one.until_ms > now_ms and one.id != lease]
     return state if len(kept) == len(state.leases) else replace(state, leases=kept)
 
 
-def _rooms(fleet: Fleet, profile: str, states: States, held: Held, now_ms: int) -> Iterable[tuple[int, str]]:
+def _rooms(fleet: Fleet, profile: str, states: States, held: Held, now_ms: int) -> Iterator[tuple[int, str]]:
     """Each limit that holds for the profile: how much room it leaves, and what to say when that is none."""
     limits = fleet.profiles.get(profile)
     if limits and limits.max_members is not None:
@@ -173,16 +220,18 @@ def _rooms(fleet: Fleet, profile: str, states: States, held: Held, now_ms: int) 
     name = fleet.credential_of(profile)
     shared = fleet.credentials.get(name) if name else None
     if name and shared and shared.max_members is not None:
-        used = held.credentials.get(name, 0) + len(_leases(states.get(name), now_ms))
+        used = held.credentials.get(name, 0) + len(_reserved(states.get(name), held, now_ms))
         what = f"all places of credential {name} are taken ({used} of {shared.max_members})"
         yield max(0, shared.max_members - used), what
 
 
 def _load(fleet: Fleet, profile: str, states: States, held: Held, now_ms: int) -> int:
     """Members and reservations of a profile."""
-    leases = _leases(states.get(fleet.credential_of(profile) or ""), now_ms)
+    leases = _reserved(states.get(fleet.credential_of(profile) or ""), held, now_ms)
     return held.profiles.get(profile, 0) + sum(lease.profile == profile for lease in leases)
 
 
-def _leases(state: CredentialState | None, now_ms: int) -> list[Lease]:
-    return [lease for lease in state.leases if lease.until_ms > now_ms] if state else []
+def _reserved(state: CredentialState | None, held: Held, now_ms: int) -> list[Lease]:
+    """The reservations that hold and whose member is not among those counted already."""
+    leases = state.leases if state else []
+    return [lease for lease in leases if lease.until_ms > now_ms and lease.seat not in held.seats]

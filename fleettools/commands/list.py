@@ -1,0 +1,44 @@
+"""fleet-list: who is in the fleet and how it stands."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from fleettools.cli import Context, command, state, watch
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from fleettools.policy.views import View
+
+
+@command("fleet-list")
+@state
+@click.option("--all", "released", is_flag=True, help="Show released members too.")
+@watch
+def main(ctx: Context, state_url: str | None, released: bool, every: float | None) -> None:
+    """Who is in the fleet, in which state, and which profiles have a place free.
+
+    Prints one JSON object in a pipe, tables on a terminal.
+    """
+    from fleettools.adapters import fleet
+    from fleettools.adapters.display import show
+    from fleettools.policy import views
+
+    config, store = ctx.config(), ctx.store(state_url)
+    coverage = views.health_coverage(config.health.enabled, config.health.webhook)
+
+    def view() -> "View":
+        states, members = fleet.credentials(store), fleet.members(store)
+        return views.fleet_view(config, states, members, store.now_ms(), released=released, coverage=coverage)
+
+    def draw(view: "View") -> "RenderableType":
+        from fleettools.adapters import tables
+
+        return tables.fleet(view)
+
+    show(ctx.out, view, draw, every)
+
+
+if __name__ == "__main__":
+    main()

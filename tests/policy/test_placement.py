@@ -1,0 +1,206 @@
+"""Who may spawn: one credential's trouble blocks its profiles and no others, and places are counted once."""
+
+import pytest
+
+from fleettools.config import Config, CredentialLimits, Profile
+from fleettools.policy import placement
+from fleettools.policy.credential import CredentialState, Evidence, Lease, Period
+from fleettools.policy.roster import MemberState
+
+NOW = 1_000_000_000_000
+FLEET = Config(
+    profiles={
+        "claude-a": Profile(credential_id="team-a", priority=10, max_members=2),
+        "claude-b": Profile(credential_id="team-a", priority=5),
+        "codex": Profile(credential_id="team-c", priority=1),
+        "plain": Profile(),
+    },
+    credentials={"team-c": CredentialLimits(max_members=1)},
+)
+
+
+def period(ms: int) -> Period:
+    return Period(id="x", since_ms=NOW - 5000, until_ms=NOW + ms, why="why", evidence=[])
+
+
+def cooling(ms: int) -> CredentialState:
+    return CredentialState(cool_off=period(ms))
+
+
+def quarantined(ms: int) -> CredentialState:
+    return CredentialState(quarantine=period(ms))
+
+
+def both(cool_ms: int, quarantine_ms: int) -> CredentialState:
+    return CredentialState(cool_off=period(cool_ms), quarantine=period(quarantine_ms))
+
+
+def member(profile: str, target: str, state: str = "busy", gone: bool = False) -> MemberState:
+    return MemberState(
+        server="h:/s:1", target=target, profile=profile, state=state, since_ms=0, joined_ms=0, gone=gone
+    )  # fmt: skip
+
+
+def lease(profile: str, ms: int = 10_000, seat: str | None = None) -> Lease:
+    return Lease(id="other", profile=profile, until_ms=NOW + ms, seat=seat)
+
+
+TWO = [member("claude-a", "%1"), member("claude-a", "%2")]
+ONE = TWO[:1]
+
+ALLOWED, REFUSED = True, False
+DECISIONS = [
+    # rule, profile, states, members, allowed, what the reason says
+    ("nothing is known of the credential", "claude-a", {}, [], ALLOWED, "claude-a: credential team-a is free"),
+    ("its credential cools off", "claude-a", {"team-a": cooling(41_001)}, [], REFUSED, "cooling off for another 42 s"),
+    ("another profile of that credential", "claude-b", {"team-a": cooling(60_000)}, [], REFUSED, "another 60 s"),
+    ("a profile on another credential", "codex", {"team-a": cooling(60_000)}, [], ALLOWED, "team-c is free"),
+    ("a profile named as the credential", "plain", {"plain": cooling(1)}, [], REFUSED, "cooling off for another 1 s"),
+    ("the cool-off is over to the millisecond", "claude-a", {"team-a": cooling(0)}, [], ALLOWED, "free"),
+    ("its quota is used up", "claude-b", {"team-a": quarantined(9_000)}, [], REFUSED, "quarantined for another 9 s"),
+    ("exhaustion outranks cool-off", "claude-a", {"team-a": both(50_000, 9_000)}, [], REFUSED, "quarantined for"),
+    ("cool-off outranks full", "claude-a", {"team-a": cooling(5_000)}, TWO, REFUSED, "cooling off for another 5 s"),
+    ("one place is left", "claude-a", {}, ONE, ALLOWED, "free"),
+    ("all its places are taken", "claude-a", {}, TWO, REFUSED, "all its places are taken (2 of 2)"),
+    ("another profile's members do not count", "claude-b", {}, TWO, ALLOWED, "free"),
+    ("a released member holds no place", "claude-a", {}, [TWO[0], member("claude-a", "%2", "released")], ALLOWED, ""),
+    ("a gone member holds no place", "claude-a", {}, [TWO[0], member("claude-a", "%2", "failed", True)], ALLOWED, ""),
+    ("a failed one in its pane does", "claude-a", {}, [TWO[0], member("claude-a", "%2", "failed")], REFUSED, "2 of 2"),
+    ("a reservation counts", "claude-a", {"team-a": CredentialState(leases=[lease("claude-a")])}, ONE, REFUSED, ""),
+    ("an old one does not", "claude-a", {"team-a": CredentialState(leases=[lease("claude-a", 0)])}, ONE, ALLOWED, ""),
+    (
+        "a member and its own reservation count once",
+        "claude-a",
+        {"team-a": CredentialState(leases=[lease("claude-a", seat="member/h:/s:1/%1")])},
+        ONE,
+        ALLOWED,
+        "",
+    ),
+    ("the credential is full", "codex", {}, [member("codex", "%1")], REFUSED, "team-c are taken (1 of 1)"),
+    ("nobody configured it", "gemini", {}, [], REFUSED, "not configured; there are claude-a, claude-b, codex"),
+    ("it is no name", "a/b", {}, [], REFUSED, "'a/b' is no profile name"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("profile", "states", "members", "allowed", "says"),
+    [row[1:] for row in DECISIONS],
+    ids=[row[0] for row in DECISIONS],
+)
+def test_one_profile(profile: str, states: dict, members: list, allowed: bool, says: str) -> None:
+    choice = placement.decide(FLEET, profile, states, placement.taken(FLEET, members), NOW)
+    assert choice.allowed is allowed
+    assert says in choice.reason
+
+
+def test_without_configuration_a_profile_is_its_own_credential() -> None:
+    choice = placement.decide(Config(), "any", {"any": cooling(5_000)}, placement.Held(), NOW)
+    assert (choice.credential_id, choice.cooling_off_for_seconds) == ("any", 5)
+
+
+def test_the_seconds_are_there_only_while_they_run() -> None:
+    choice = placement.decide(FLEET, "claude-a", {"team-a": both(-1, 1_500)}, placement.Held(), NOW)
+    record = choice.record({"ts": "2026-01-01T00:00:00.000Z"})
+    assert (record.cooling_off_for_seconds, record.quarantined_for_seconds) == (None, 2)
+
+
+ALL = ["claude-a", "claude-b", "codex"]
+OUT = {"team-a": cooling(30_000), "team-c": cooling(20_000)}
+CHOICES = [
+    # rule, candidates, policy, states, members, chosen or who returns first, allowed, what the reason says
+    ("the highest priority first", ALL, "priority", {}, [], "claude-a", ALLOWED, "first by priority"),
+    ("ties go by name", ["plain", "other"], "priority", {}, [], "plain", ALLOWED, ""),
+    ("a full one is passed over", ALL, "priority", {}, TWO, "claude-b", ALLOWED, ""),
+    ("a cool-off takes all its profiles out", ALL, "priority", {"team-a": cooling(1)}, [], "codex", ALLOWED, ""),
+    ("only candidates are looked at", ["codex"], "priority", {}, [], "codex", ALLOWED, ""),
+    ("the fewest members first", ALL, "least-loaded", {}, ONE, "claude-b", ALLOWED, "first by least-loaded"),
+    ("equal load goes by priority", ALL, "least-loaded", {}, [], "claude-a", ALLOWED, ""),
+    (
+        "a reservation is load too",
+        ["claude-a", "claude-b"],
+        "least-loaded",
+        {"team-a": CredentialState(leases=[lease("claude-a")])},
+        [],
+        "claude-b",
+        ALLOWED,
+        "",
+    ),
+    ("all cool off", ALL, "priority", OUT, [], "codex", REFUSED, "every candidate is out (cool-off): "),
+    ("which returns first", ALL, "priority", OUT, [], "codex", REFUSED, "; codex returns first, in 20 s"),
+    (
+        "both kinds are named",
+        ALL,
+        "priority",
+        {"team-a": quarantined(5_000), "team-c": cooling(9_000)},
+        [],
+        "claude-a",
+        REFUSED,
+        "(cool-off and quarantine)",
+    ),
+    (
+        "one with both returns when the later ends",
+        ["claude-a", "codex"],
+        "priority",
+        {"team-a": both(1_000, 50_000), "team-c": cooling(9_000)},
+        [],
+        "codex",
+        REFUSED,
+        "codex returns first, in 9 s",
+    ),
+    (
+        "a full one does not return by time",
+        ["claude-a", "codex"],
+        "priority",
+        OUT,
+        [member("codex", "%1")],
+        "claude-a",
+        REFUSED,
+        "claude-a returns first, in 30 s",
+    ),
+    ("all are full", ["claude-a"], "priority", {}, TWO, "claude-a", REFUSED, "(no place)"),
+    ("an unknown candidate", ["nobody"], "priority", {}, [], "nobody", REFUSED, "(not configured)"),
+    ("no candidate at all", [], "priority", {}, [], None, REFUSED, "no profile to choose from"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("candidates", "policy", "states", "members", "profile", "allowed", "says"),
+    [row[1:] for row in CHOICES],
+    ids=[row[0] for row in CHOICES],
+)
+def test_a_choice(
+    candidates: list, policy: str, states: dict, members: list, profile: str | None, allowed: bool, says: str
+) -> None:
+    choice = placement.choose(FLEET, candidates, policy, states, placement.taken(FLEET, members), NOW)
+    assert (choice.profile, choice.allowed) == (profile, allowed)
+    assert says in choice.reason
+
+
+def test_the_last_place_is_reserved_once_for_thirty_seconds() -> None:
+    held = placement.taken(FLEET, ONE)
+    state, first = placement.reserve(FLEET, "claude-a", CredentialState(), held, "mine", NOW)
+    same, second = placement.reserve(FLEET, "claude-a", state, held, "yours", NOW + 29_999)
+    assert (first.allowed, second.allowed, same) == (True, False, state)
+    later, third = placement.reserve(FLEET, "claude-a", state, held, "yours", NOW + 30_000)
+    assert third.allowed
+    assert [one.id for one in later.leases] == ["yours"]
+
+
+def test_a_reservation_that_is_repeated_or_given_back_is_not_counted() -> None:
+    held = placement.taken(FLEET, ONE)
+    state, _ = placement.reserve(FLEET, "claude-a", CredentialState(), held, "mine", NOW)
+    again, choice = placement.reserve(FLEET, "claude-a", state, held, "mine", NOW)
+    assert choice.allowed
+    assert placement.unreserve(again, "mine", NOW) == CredentialState()
+
+
+def test_a_seated_reservation_counts_until_its_member_is_stored_and_once_after() -> None:
+    state, _ = placement.reserve(FLEET, "claude-a", CredentialState(), placement.Held(), "mine", NOW)
+    seated = {"team-a": placement.seat(state, "mine", "member/h:/s:1/%1")}
+    before, after = placement.taken(FLEET, []), placement.taken(FLEET, ONE)
+    assert [placement.free(FLEET, "claude-a", seated, held, NOW) for held in (before, after)] == [1, 1]
+
+
+def test_a_refusal_changes_nothing_of_what_is_stored() -> None:
+    state = CredentialState(cool_off=period(1), pending=[Evidence(event="e", at_ms=1, ts_ms=1)])
+    assert placement.reserve(FLEET, "claude-a", state, placement.Held(), "mine", NOW)[0] == state

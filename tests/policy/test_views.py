@@ -1,0 +1,126 @@
+"""What the fleet views say: only what is active, only where it belongs."""
+
+import pytest
+
+from fleettools.config import Config, Profile
+from fleettools.policy import views
+from fleettools.policy.credential import CredentialState, Evidence, Lease, Period
+from fleettools.policy.roster import MemberState
+
+NOW = 1_000_000_000_000  # 2001-09-09T01:46:40Z
+FLEET = Config(profiles={"a": Profile(credential_id="team", max_members=3), "b": Profile(credential_id="team")})
+ERROR = Evidence(event="e1", at_ms=NOW, ts_ms=NOW)
+
+
+def period(ms: int) -> Period:
+    return Period(id="x", since_ms=NOW, until_ms=NOW + ms, why="2 backend errors within 60 s", evidence=[ERROR])
+
+
+def member(target: str, state: str, profile: str = "a", **more: object) -> MemberState:
+    seat = {"server": "h:/s:1", "target": target, "since_ms": NOW - 61_500, "joined_ms": 0}
+    return MemberState(**seat, state=state, profile=profile, **more)  # type: ignore[arg-type]
+
+
+PROFILES = [
+    # rule, state of the credential, members, what profile a looks like
+    ("nobody is there", None, [], {"free": 3, "credentialId": "team"}),
+    ("a member takes a place", None, [member("%1", "busy")], {"free": 2, "credentialId": "team"}),
+    (
+        "so does a reservation",
+        CredentialState(leases=[Lease(id="x", profile="a", until_ms=NOW + 1)]),
+        [],
+        {"free": 2, "credentialId": "team"},
+    ),
+    (
+        "a cool-off leaves no free place and says why",
+        CredentialState(cool_off=period(41_001)),
+        [],
+        {
+            "free": 0,
+            "credentialId": "team",
+            "coolingOffForSeconds": 42,
+            "coolOff": {
+                "until": "2001-09-09T01:47:21.001Z",
+                "why": "2 backend errors within 60 s",
+                "events": ["e1"],
+            },
+        },
+    ),
+    (
+        "so does a quarantine",
+        CredentialState(quarantine=period(1_000)),
+        [],
+        {
+            "free": 0,
+            "credentialId": "team",
+            "quarantinedForSeconds": 1,
+            "quarantine": {
+                "until": "2001-09-09T01:46:41.000Z",
+                "why": "2 backend errors within 60 s",
+                "events": ["e1"],
+            },
+        },
+    ),
+    (
+        "what is over is not shown",
+        CredentialState(cool_off=period(0), quarantine=period(-5)),
+        [],
+        {"free": 3, "credentialId": "team"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("state", "members", "seen"), [row[1:] for row in PROFILES], ids=[row[0] for row in PROFILES])
+def test_a_profile(state: CredentialState | None, members: list, seen: dict) -> None:
+    assert views.profiles_view(FLEET, {"team": state} if state else {}, members, NOW)["profiles"]["a"] == seen
+
+
+def test_a_profile_without_a_limit_has_no_number_of_free_places() -> None:
+    assert views.profiles_view(FLEET, {}, [member("%1", "busy", "b")], NOW)["profiles"]["b"]["free"] is None
+
+
+def test_the_two_maps_are_kept_apart_and_name_credentials() -> None:
+    states = {"team": CredentialState(cool_off=period(500)), "other": CredentialState(quarantine=period(2_000))}
+    view = views.profiles_view(FLEET, states, [], NOW)
+    assert (view["coolingOff"], view["quarantined"]) == ({"team": 1}, {"other": 2})
+
+
+def test_without_configuration_the_profiles_are_those_in_use_and_those_that_are_out() -> None:
+    states = {"p": CredentialState(cool_off=period(500)), "old": CredentialState(cool_off=period(-1))}
+    view = views.profiles_view(Config(), states, [member("%1", "busy", "q")], NOW)
+    assert set(view["profiles"]) == {"p", "q"}
+
+
+MEMBERS = [
+    ("a failed member says why", member("%1", "failed", failure_reason="quota"), {"failureReason": "quota"}),
+    ("so does one with a backend error", member("%1", "backend_error", failure_reason="529"), {"failureReason": "529"}),
+    ("one that was reinstated does not", member("%1", "busy", failure_reason="529"), {}),
+    ("a released one says what let it go", member("%1", "released", reason="asked"), {"reason": "asked"}),
+    ("a profile that nobody configured has no credential", member("%1", "idle", "zzz"), {"credentialId": None}),
+]
+
+
+@pytest.mark.parametrize(("who", "more"), [row[1:] for row in MEMBERS], ids=[row[0] for row in MEMBERS])
+def test_a_member(who: MemberState, more: dict) -> None:
+    seen = {
+        "server": "h:/s:1", "target": "%1", "state": who.state, "since": "2001-09-09T01:45:38.500Z", "ageSeconds": 61,
+        "profile": who.profile, "credentialId": "team",
+    }  # fmt: skip
+    view = views.fleet_view(FLEET, {}, [who], NOW, released=True, coverage="off")
+    assert view["members"] == [{key: value for key, value in (seen | more).items() if value is not None}]
+
+
+def test_released_members_are_shown_only_when_asked_for_and_panes_are_in_order() -> None:
+    members = [member("%10", "busy"), member("%9", "busy"), member("%1", "released")]
+    few = views.fleet_view(FLEET, {}, members, NOW, released=False, coverage="off")
+    every = views.fleet_view(FLEET, {}, members, NOW, released=True, coverage="off")
+    assert [one["target"] for one in few["members"]] == ["%9", "%10"]
+    assert [one["target"] for one in every["members"]] == ["%1", "%9", "%10"]
+
+
+@pytest.mark.parametrize(
+    ("enabled", "webhook", "coverage"),
+    [(True, "https://example.org/x", "full"), (True, None, "detection-only"), (False, "https://example.org/x", "off")],
+)
+def test_health_coverage_follows_the_configuration_alone(enabled: bool, webhook: str | None, coverage: str) -> None:
+    assert views.health_coverage(enabled, webhook) == coverage
