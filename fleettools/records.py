@@ -202,7 +202,7 @@ class Decision(Record, kw_only=True, tag="decision"):
 
 
 class Ticket(Record, kw_only=True, tag="ticket"):
-    """One piece of work handed to a member. `by` says what settled it: `reply`, `verdict`, `gone` or `release`."""
+    """One piece of work handed to a member. `by` says what settled it; `send`: it never went in."""
 
     id: str
     state: Literal["open", "settled"]
@@ -214,7 +214,7 @@ class Ticket(Record, kw_only=True, tag="ticket"):
     event: str | None = None
     outcome: str | None = None
     reason: str | None = None
-    by: Literal["reply", "verdict", "gone", "release"] | None = None
+    by: Literal["reply", "verdict", "gone", "release", "send"] | None = None
     reply: str | None = None
     opened_at: Time | None = None
     settled_at: Time | None = None

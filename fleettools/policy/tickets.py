@@ -6,7 +6,7 @@ import msgspec
 
 from fleettools import records
 
-By = Literal["reply", "verdict", "gone", "release"]
+By = Literal["reply", "verdict", "gone", "release", "send"]
 
 TICKETS = "ticket/"
 

@@ -93,7 +93,7 @@ def _first_prompt(turn: TurnState, past: list[PastTurn], look: records.Verdict, 
     before = past[-1] if past and past[-1].screen == prompt else None
     if turn.proven_ms is None and ts_ms < turn.began_ms + DELIVERY_MS and (before or not past or prompt is None):
         return Place("waiting", "a prompt is being delivered", before)
-    if before and prompt is not None and ts_ms < (turn.proven_ms or turn.began_ms):
+    if before and prompt is not None and (turn.proven_ms is None or ts_ms < turn.proven_ms):
         return Place("old", "from before the delivery", before)
     return Place("same", "the ticket's first prompt")
 

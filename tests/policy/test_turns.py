@@ -80,6 +80,12 @@ BEFORE = [PastTurn(event="e0", screen="old:1")]
             turn(None, None, **SENT), look("working", "do:1", T0 + 61_000), "same", id="a fleet-send that died"
         ),
         pytest.param(
+            turn(None, None, **SENT),
+            look("completed", "old:1", T0 + 61_000),
+            "old",
+            id="one that died before the paste",
+        ),
+        pytest.param(
             turn("do:1", "working", **SENT | {"seen_ms": T0 + 2_000}), look("working", "more:1"), "new", id="its second"
         ),
     ],
