@@ -56,3 +56,12 @@ def sleep(seconds: float) -> None:
 def monotonic() -> float:
     """Seconds on a clock for deadlines within this process; its zero means nothing."""
     return time.monotonic()
+
+
+def local_zone() -> str | None:
+    """The IANA name of this host's time zone, None when it has a rule of its own."""
+    named = os.environ.get("TZ", "").lstrip(":")
+    if named:
+        return named if named == "UTC" or ("/" in named and not named.startswith("/")) else None
+    link = os.path.realpath("/etc/localtime")
+    return link.partition("zoneinfo/")[2].removeprefix("posix/") or (None if os.path.exists(link) else "UTC")

@@ -114,7 +114,9 @@ class Sweeper:
         self._targets, self._everything, self._history, self._state_url = targets, everything, history, state_url
         self._config = ctx.config()
         self._agents = {name: profile.agent for name, profile in self._config.profiles.items()}
-        self._zone = local_zone()
+        from fleettools.adapters import clock
+
+        self._zone = clock.local_zone()
         self._store: Store | None = None
         self._said: set[str] = set()
         self._opted_out: dict[tuple[str, int], bool] = {}
@@ -335,17 +337,6 @@ class Sweeper:
 
 def _outside(row: "PaneRow", seat: "Seat") -> tuple[object, ...]:
     return (row.pid, row.dead, row.cols, row.rows, row.title, *seat)
-
-
-def local_zone() -> str | None:
-    """The IANA name of this host's time zone, None when it has a rule of its own."""
-    import os
-
-    named = os.environ.get("TZ", "").lstrip(":")
-    if named:
-        return named if named == "UTC" or ("/" in named and not named.startswith("/")) else None
-    link = os.path.realpath("/etc/localtime")
-    return link.partition("zoneinfo/")[2].removeprefix("posix/") or (None if os.path.exists(link) else "UTC")
 
 
 if __name__ == "__main__":

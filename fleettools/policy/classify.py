@@ -63,7 +63,16 @@ def weigh(pane: records.Pane, look: Look | None, rules: Rules) -> Judgement:
     """As `judge`, with notes."""
     case = _Case(pane, look, rules)
     found = case.outcome()
-    return Judgement(case.verdict(found), case.notes, case.search.over)
+    return Judgement(case.verdict(found), [*case.seen(), *case.notes], case.search.over)
+
+
+def explained(judgement: Judgement) -> list[str]:
+    """How a verdict came about, in lines for a person who writes a pattern."""
+    verdict = judgement.verdict
+    lines = [f"{verdict.outcome}: {verdict.reason}", f"path {verdict.path}, coverage {verdict.coverage}, screen {verdict.screen}"]
+    lines += [f"{name} {value}" for name, value in (("line", verdict.line), ("rule", verdict.pattern),
+              ("cause", verdict.cause), ("attempt", verdict.attempt), ("resets at", verdict.resets_at)) if value]  # fmt: skip
+    return lines + judgement.notes + [f"{key} ran out of its time" for key in judgement.over]
 
 
 class _Case:
@@ -88,6 +97,16 @@ class _Case:
                 return found
         return Outcome("completed", "the turn ended without a failure of the agent's own")
 
+    def seen(self) -> list[str]:
+        """What of the screen was judged: composer, prompt, and the items of the block."""
+        screen = self.screen
+        frame = f"rows {screen.frame.top + 1} to {screen.frame.bottom}" if screen.frame else "not found"
+        asked = f"row {screen.prompts[-1][1] + 1}" if screen.prompts else "not on the screen"
+        notes = [f"composer {frame}; last prompt {asked}"]
+        for item in screen.items[-4:]:
+            notes.append(f"item {item.kind}, row {item.row + 1}: {scrubbed(item.lines[0].strip())[:100]}")
+        return notes
+
     def verdict(self, found: Outcome) -> records.Verdict:
         """The record of an outcome."""
         pane = self.pane
@@ -96,7 +115,8 @@ class _Case:
         if pane.activity and records.to_ms(pane.activity) < records.to_ms(ts):
             at = pane.activity
         screen = screen_id(self.screen)
-        event = pane.turn.id if pane.turn else f"{screen}@{pane.server or ''}/{pane.target or ''}"
+        turn = pane.turn.id if pane.turn else ""
+        event = turn or f"{screen}@{pane.server or ''}/{pane.target or ''}"
         reset = None
         if found.text and found.outcome in ("exhausted", "backend_error", "retrying"):
             reset = resets.read(found.text, records.to_ms(at), pane.tz)

@@ -101,7 +101,7 @@ def decide(look: Look, run: list[Item], bundled: tuple[bool, bool]) -> Finding |
     text = " ".join(item.text for item in reversed(run))
     rule = _rule(look, _judged(look, text), bundled)
     if rule is not None:
-        return Finding(rule.kind, rule.cause, f"{look.name}: {rule.phrase}", _line(run, rule), text)
+        return Finding(rule.kind, rule.cause, f"{look.name}: {rule.phrase}", _line(look, run, rule), text)
     if not bundled[1]:
         return None
     return Finding("backend_error", "unknown", f"{look.name}: a failure of its own", run[-1].lines[0], text)
@@ -121,11 +121,13 @@ def _rule(look: Look, words: str, bundled: tuple[bool, bool]) -> Rule | None:
     return None
 
 
-def _line(run: list[Item], rule: Rule) -> str:
-    """The physical line that holds the rule's first words, else the first line."""
-    for item in run:
+def _line(look: Look, run: list[Item], rule: Rule) -> str:
+    """The first physical line that says as much as the whole, else the first line."""
+    alike = [other for other in look.rules if other[:2] == rule[:2]]
+    for item in reversed(run):
         for line in item.lines:
-            if rule.parts[0] and rule.parts[0] in said(line):
+            words = said(line)
+            if any(other.within(words) for other in alike):
                 return line
     return run[-1].lines[0]
 

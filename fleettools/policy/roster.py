@@ -300,6 +300,13 @@ def _open(
     return tuple(ask._replace(reason=reason) for ask in asks)
 
 
+def starting(member: MemberState | None, spawned: MemberState) -> MemberState:
+    """Enter a member that was just spawned, unless a look at its pane was faster."""
+    if member is None or member.pid != spawned.pid:
+        return spawned
+    return member
+
+
 def release(member: MemberState | None, reason: str, by: By, now_ms: int, settled: Settled) -> Stepped:
     """Let a member go: a tombstone stays, and its open tickets end. An unknown or released one is an explicit false."""
     if member is None:

@@ -1,0 +1,168 @@
+"""fleet-classify: judge what became of the turn on each pane, and write a `verdict` in place of the `pane`."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from fleettools.cli import Context, command, complete, files
+from fleettools.errors import BadInput, Exit, UsageError
+
+if TYPE_CHECKING:
+    from fleettools import records
+    from fleettools.policy.look import Look
+    from fleettools.policy.patterns import Rules
+
+
+class Judge:
+    """Judges panes, with the look and the patterns that their agent and profile ask for."""
+
+    def __init__(self, ctx: Context, agent: str | None, profile: str | None, baseline: str | None, explain: bool) -> None:
+        from fleettools.adapters import agentfiles
+
+        self._ctx, self._agent, self._profile = ctx, agent, profile
+        self._baseline, self._explain = baseline, explain
+        self._config = ctx.config()
+        self._rules: dict[str | None, Rules] = {}
+        self._said: set[str] = set()
+        if profile is not None and self._config.profiles and profile not in self._config.profiles:
+            raise UsageError(f"--profile {profile} is not configured", f"one of {', '.join(self._config.profiles)}")
+        if agent is not None and agentfiles.load(agent, self._config.agents) is None:
+            known = ", ".join(agentfiles.names(self._config.agents))
+            raise UsageError(f"--agent {agent}: no such agent", f"one of {known}, or write an agent file of your own")
+
+    def pane(self, line: bytes) -> Iterator[bytes]:
+        """The verdict on a `pane` line; fields that a pane does not have survive."""
+        from fleettools import records
+
+        pane = records.decode(line, records.Pane)
+        yield records.replaced(line, records.Pane, self.verdict(pane))
+
+    def screen(self, text: str) -> bytes:
+        """The verdict on a raw screen."""
+        from fleettools import records
+        from fleettools.adapters import clock
+
+        return records.encode(self.verdict(records.Pane(text=text, tz=clock.local_zone())))
+
+    def verdict(self, pane: "records.Pane") -> "records.Verdict":
+        """The verdict on a pane; what a person should know goes to stderr."""
+        from fleettools import records
+        from fleettools.adapters import clock
+        from fleettools.policy import classify
+
+        if pane.ts is None:
+            for name, value in clock.stamp().items():
+                setattr(pane, name, value)
+        pane.profile = pane.profile or self._profile
+        configured = self._config.profiles.get(pane.profile or "")
+        pane.agent = pane.agent or (configured and configured.agent) or self._agent
+        if self._baseline is not None and not (pane.turn and pane.turn.baseline):
+            pane.turn = pane.turn or records.Turn(id="")
+            pane.turn.baseline = self._baseline
+        rules = self._rules_of(pane.profile)
+        judgement = classify.weigh(pane, self._look(pane, rules), rules)
+        for key in judgement.over:
+            self._once(f"{key} ran out of its time on a pane; make the pattern simpler", "error")
+        if self._explain:
+            for text in classify.explained(judgement):
+                self._ctx.messages.error(text)
+        return judgement.verdict
+
+    def _look(self, pane: "records.Pane", rules: "Rules") -> "Look | None":
+        from fleettools.adapters import agentfiles
+
+        agent = pane.agent
+        look = agentfiles.load(agent, self._config.agents) if agent else None
+        if look is not None or rules.configured:
+            return look
+        whose = f"profile {pane.profile}" if pane.profile else "panes without a profile"
+        why = f"no agent file describes {agent}" if agent else "no agent and no pattern"
+        self._once(f"degraded coverage for {whose}: {why}; name one of {', '.join(agentfiles.names())}", "warn")
+        return None
+
+    def _once(self, text: str, level: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            getattr(self._ctx.messages, level)(text)
+
+    def _rules_of(self, profile: str | None) -> "Rules":
+        if profile not in self._rules:
+            self._rules[profile] = self._made_rules(profile)
+        return self._rules[profile]
+
+    def _made_rules(self, profile: str | None) -> "Rules":
+        from fleettools import config
+        from fleettools.policy.patterns import Kind, Own, Rules
+
+        seconds = self._config.min_turn_seconds
+        found = self._config.profiles.get(profile or "")
+        if found is None or not found.has_patterns:
+            return Rules(min_turn_seconds=seconds)
+        kinds = []
+        for key, value in (("errorPattern", found.error_pattern), ("exhaustedPattern", found.exhausted_pattern)):
+            listed = config.stated(value)
+            place = f"profiles.{profile}.{key}"
+            own = tuple(Own(place if len(listed or ()) < 2 else f"{place}[{i}]", p) for i, p in enumerate(listed or ()))
+            kinds.append(Kind(own, bundled=listed is None or isinstance(value, config.Extend)))
+        return Rules(error=kinds[0], exhausted=kinds[1], min_turn_seconds=seconds)
+
+
+@command("fleet-classify", short_help="Judge what became of a turn.")
+@click.option("--agent", metavar="AGENT", shell_complete=complete("agents"), help="Agent of panes that name none.")
+@click.option("--profile", metavar="PROFILE", shell_complete=complete("profiles"),
+              help="Profile of panes that name none: its agent and its patterns count.")  # fmt: skip
+@click.option("--text", "raw", is_flag=True, help="Each input is the text of one screen, not records.")
+@click.option("--baseline", metavar="FILE", shell_complete=complete("files"),
+              help="The screen at the turn's delivery, for panes without one.")  # fmt: skip
+@click.option("--explain", is_flag=True, help="Say on stderr how each verdict came about.")
+@files
+def main(
+    ctx: Context, agent: str | None, profile: str | None, raw: bool, baseline: str | None, explain: bool,
+    files: tuple[str, ...],
+) -> Exit:  # fmt: skip
+    """Judge what became of the turn on each pane: a `verdict` in place of each `pane` record.
+
+    With --text, each FILE (or standard input) is one screen, colours kept or not.
+    """
+    from fleettools.adapters.lines import Input, pump
+
+    judge = Judge(ctx, agent, profile, _read(baseline) if baseline else None, explain)
+    if raw:
+        return _screens(ctx, judge, files or ("-",))
+    return pump(Input(files, ctx.out, ctx.messages), ctx.out, ctx.messages, {"pane": judge.pane}, strict=ctx.strict)
+
+
+def _screens(ctx: Context, judge: Judge, names: tuple[str, ...]) -> Exit:
+    bad = False
+    for name in names:
+        try:
+            text = _read(name)
+        except BadInput as error:
+            ctx.messages.error(error)
+            bad = True
+            if ctx.strict:
+                break
+            continue
+        ctx.out.write(judge.screen(text))
+        ctx.out.flush()
+    ctx.out.flush()
+    return Exit.BAD_INPUT if bad else Exit.OK
+
+
+def _read(name: str) -> str:
+    from fleettools import records
+    from fleettools.adapters import signals
+
+    try:
+        with signals.waiting(), open(0 if name == "-" else name, "rb", closefd=name != "-") as file:
+            data = file.read(records.MAX_LINE + 1)
+    except OSError as error:
+        raise BadInput(error.strerror or "cannot be read", "name a file that can be read", name) from None
+    if len(data) > records.MAX_LINE:
+        raise BadInput("a screen over 16 MiB", "name a file that holds one screen", name)
+    return data.decode("utf-8", "replace")
+
+
+if __name__ == "__main__":
+    main()
