@@ -104,7 +104,9 @@ class Screen:
                 while row < self.end and len(texts) < prompt.limit and (match := more.match(self.lines[row])):
                     texts.append(match[1] or "")
                     row += 1
-                found.append(("\n".join(texts).strip(), first, row))
+                text = "\n".join(texts).strip()
+                if prompt.unless is None or not compiled(prompt.unless).search(text):
+                    found.append((text, first, row))
         found = [asked for asked in found if asked[0]]
         return sorted(found, key=lambda asked: asked[1]) if len(self.look.prompts) > 1 else found
 

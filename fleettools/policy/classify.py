@@ -234,7 +234,7 @@ class _Case:
         ):
             run = [items[-1]]
             for item in reversed(items[:-1]):
-                if item.kind not in ("error", "retry"):
+                if item.kind not in ("error", "retry") and not (look.tail and item.kind == "plain"):
                     break
                 run.append(item)
         text = " ".join(item.text for item in reversed(run[:3]))

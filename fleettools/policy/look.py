@@ -40,12 +40,13 @@ class Prompt(Data):
     """Where a person's prompt stands: `head` begins it, `more` goes on; group 1 is its text.
 
     With `above`, some line directly above must match that too; with `skip`, blank lines may follow the head.
-    `limit`: how many lines it has at most.
+    One whose text matches `unless` is none. `limit`: how many lines it has at most.
     """
 
     head: str
     more: str = r"^  (\S.*)"
     above: str | None = None
+    unless: str | None = None
     skip: bool = False
     limit: int = 400
 
@@ -196,7 +197,7 @@ def check(look: Look) -> None:
             raise ValueError(f"items.{kind} is no kind of item; one of {', '.join(ITEM_KINDS)}")
     places = {f"items.{kind}": patterns for kind, patterns in look.items.items()}
     places |= {"busy": look.busy, "questions": look.questions, "banner": look.banner}
-    places["prompts"] = [text for prompt in look.prompts for text in (prompt.head, prompt.more, prompt.above or "")]
+    places["prompts"] = [text for prompt in look.prompts for text in (prompt.head, prompt.more, prompt.above or "", prompt.unless or "")]
     places["composer.line"] = [look.composer.line or ""]
     for key, patterns in places.items():
         for pattern in patterns:
