@@ -57,7 +57,7 @@ def _profiles(profiles: Mapping[str, View]) -> RenderableType:
 
 def _member(member: View, profile: View) -> Sequence[Cell]:
     seconds = profile.get("quarantinedForSeconds", profile.get("coolingOffForSeconds"))
-    return (
+    return [
         member.get("name", "-"),
         member["target"],
         (member["state"], _STYLES[member["state"]]),
@@ -66,7 +66,7 @@ def _member(member: View, profile: View) -> Sequence[Cell]:
         member.get("credentialId", "-"),
         _left(seconds),
         member.get("failureReason", member.get("reason", "")),
-    )
+    ]
 
 
 def _profile(name: str, profile: View) -> Sequence[Cell]:

@@ -8,6 +8,7 @@ import re
 import secrets
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
@@ -248,24 +249,53 @@ class Tmux:
     ) -> PaneRow:
         """Open a window that runs a shell command, in `session` or the one tmux prefers, and set its pane's options.
 
-        Starts a server with a session (`session`, else "fleet") when there is none.
+        Starts a server with a session (`session`, else "fleet") when there is none. Raises NoPane when the command
+        has ended already.
         """
-        settings = [*(["-n", literal(name)] if name else []), *(["-c", literal(cwd)] if cwd else [])]
-        for key, value in (env or {}).items():
-            settings += ["-e", literal(f"{key}={value}")]
-        shown = ["-d", "-P", "-F", "#{pane_id}"]
+        settings = [*(["-n", literal(name)] if name else []), *_begin(cwd, env)]
         try:
             where = ["-t", f"={session}:"] if session else []
-            out, _ = self.run(["new-window", *shown, *where, *settings, literal(command)])
+            out, _ = self.run(["new-window", *where, *settings, literal(command)])
         except NoServer:
-            out, _ = self.run(["new-session", *shown, "-s", session or "fleet", *settings, literal(command)])
-        pane = out.strip()
-        self.set_options(pane, options or {})
-        return self.pane(pane)
+            out, _ = self.run(["new-session", "-s", session or "fleet", *settings, literal(command)])
+        return self._opened(out.strip(), options or {})
+
+    def split_window(
+        self,
+        pane: str,
+        command: str,
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> PaneRow:
+        """Open a pane beside another that runs a shell command, and set its options; raises NoPane."""
+        out, _ = self.run(["split-window", "-t", pane, *_begin(cwd, env), literal(command)])
+        return self._opened(out.strip(), options or {})
+
+    def _opened(self, pane: str, options: Mapping[str, str]) -> PaneRow:
+        try:
+            self.set_options(pane, options)
+            return self.pane(pane)
+        except BaseException:
+            # Nothing may run that its caller does not know of.
+            with suppress(Unavailable):
+                self.kill_pane(pane)
+            raise
 
     def kill_pane(self, pane: str) -> None:
         """End the pane and what runs in it; raises NoPane."""
         self.run(["kill-pane", "-t", pane])
+
+
+def _begin(cwd: str | None, env: Mapping[str, str] | None) -> list[str]:
+    """How a new pane begins: in the background, its id printed, its folder and environment."""
+    words = ["-d", "-P", "-F", "#{pane_id}"]
+    if cwd:
+        words += ["-c", literal(cwd.replace("#", "##"))]  # tmux expands formats in it
+    for key, value in (env or {}).items():
+        words += ["-e", literal(f"{key}={value}")]
+    return words
 
 
 def literal(word: str) -> str:
