@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleettools.cli import Context, command, state
+from fleettools.cli import Context, command, complete, state
 from fleettools.errors import Exit
 
 if TYPE_CHECKING:
@@ -17,8 +17,9 @@ LOOK_AGAIN = 0.2  # seconds
 
 
 @command("fleet-collect")
-@click.argument("tickets", nargs=-1, metavar="[TICKET]...")
-@click.option("--lead", metavar="L", help="Only tickets of this lead: a pane id (%5), or SERVER/%5.")
+@click.argument("tickets", nargs=-1, metavar="[TICKET]...", shell_complete=complete("tickets"))
+@click.option("--lead", metavar="L", shell_complete=complete("panes"),
+              help="Only tickets of this lead: a pane id (%5), or SERVER/%5.")  # fmt: skip
 @click.option("--wait", "seconds", type=click.FloatRange(min=0), default=0.0, metavar="SECONDS",
               help="Wait so long for tickets that have not ended [default: 0].")  # fmt: skip
 @state

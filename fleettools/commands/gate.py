@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleettools.cli import Context, command, files, state
+from fleettools.cli import Context, command, complete, files, state
 from fleettools.errors import BadConfig, BadInput, CannotWrite, Exit, Unavailable, UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 @command("fleet-gate")
 @files
 @state
-@click.option("--profile", metavar="P", help="May this profile spawn? Exit 0: yes, 75: not now.")
+@click.option("--profile", metavar="P", shell_complete=complete("profiles"),
+              help="May this profile spawn? Exit 0: yes, 75: not now.")  # fmt: skip
 @click.option("--auto", is_flag=True, help="Choose a profile that may spawn.")
 @click.option(
     "--policy",

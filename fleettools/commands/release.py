@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleettools.cli import Context, command, state, tmux_server
+from fleettools.cli import Context, command, complete, state, tmux_server
 from fleettools.errors import Exit, FleetError, Unavailable, UsageError
 
 if TYPE_CHECKING:
@@ -16,9 +16,10 @@ OPTIONS = ("@fleet_profile", "@fleet_lead", "@fleet_name", "@fleet_agent")
 
 
 @command("fleet-release")
-@click.argument("target", required=False)
+@click.argument("target", required=False, shell_complete=complete("targets"))
 @click.option("--kill", is_flag=True, help="End the member's pane, too.")
-@click.option("--credential", metavar="C", help="Lift this credential's cool-off and quarantine instead.")
+@click.option("--credential", metavar="C", shell_complete=complete("credentials"),
+              help="Lift this credential's cool-off and quarantine instead.")  # fmt: skip
 @state
 @tmux_server
 def main(

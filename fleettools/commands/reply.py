@@ -2,14 +2,14 @@
 
 import click
 
-from fleettools.cli import Context, command, state
+from fleettools.cli import Context, command, complete, state
 from fleettools.errors import BadInput, Exit
 
 LONGEST = 1 << 20  # bytes of a reply
 
 
 @command("fleet-reply")
-@click.argument("ticket")
+@click.argument("ticket", shell_complete=complete("tickets"))
 @click.option("--text", metavar="TEXT", help="The reply [default: standard input].")
 @state
 def main(ctx: Context, ticket: str, text: str | None, state_url: str | None) -> Exit:

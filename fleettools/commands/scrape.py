@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fleettools.cli import Context, command, state, tmux_server
+from fleettools.cli import Context, command, complete, state, tmux_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,8 @@ AGAIN = 30.0  # seconds after which everything is sent once more; ids make that 
 
 
 @command("fleet-scrape", short_help="Look at tmux panes.")
-@click.option("-t", "targets", multiple=True, metavar="%ID", help="Only this pane; may be repeated.")
+@click.option("-t", "targets", multiple=True, metavar="%ID", shell_complete=complete("panes"),
+              help="Only this pane; may be repeated.")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="All panes, not only members and leads.")
 @click.option("--follow", is_flag=True, help="Go on until stopped; write a pane when it changes.")
 @click.option("--interval", type=click.FloatRange(min=0.05), default=1.0, metavar="SECONDS", show_default=True,

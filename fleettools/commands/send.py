@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleettools.cli import Context, command, state, tmux_server
+from fleettools.cli import Context, command, complete, state, tmux_server
 from fleettools.errors import BadInput, Exit, NotNow
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ LEASE_WAIT = 10.0  # seconds to wait for another writer to the same pane
 
 
 @command("fleet-send")
-@click.argument("target")
+@click.argument("target", shell_complete=complete("targets"))
 @state
 @tmux_server
 def main(ctx: Context, target: str, state_url: str | None, socket_path: str | None, socket_name: str | None) -> Exit:
