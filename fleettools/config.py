@@ -170,8 +170,7 @@ def load(path: str) -> Config:
     faults: list[Fault] = []
     data = yamlfile.read(path, faults)
     config = shapes.fitted({} if data is None else data, Config, faults)
-    if not faults:
-        faults += _faults(config)
+    faults += _faults(config)
     yamlfile.refuse(path, faults)
     if config.agents:
         config.agents = os.path.join(os.path.dirname(path), os.path.expanduser(config.agents))

@@ -16,12 +16,12 @@ _KINDS |= {"object": "a mapping", "null": "nothing"}
 
 
 def fitted(value: Any, shape: type[T], faults: list[Fault], place: str = "") -> T:
-    """The struct that a mapping describes; adds to `faults`, and what it gives is of use only when there are none.
+    """The struct that a mapping describes, without what does not fit: that is added to `faults`.
 
     A key without a value is the same as no key.
     """
-    made: T = _fit(value, shape, place, faults)
-    return made
+    made: T | None = _fit(value, shape, place, faults)
+    return shape() if made is None else made
 
 
 def _fit(value: Any, shape: Any, place: str, faults: list[Fault]) -> Any:
@@ -35,9 +35,11 @@ def _fit(value: Any, shape: Any, place: str, faults: list[Fault]) -> Any:
     if kind is dict and isinstance(value, dict):
         for key in value:
             _leaf(key, parts[0], f"{place}.{key}", faults)
-        return {key: _fit(item, parts[1], f"{place}.{key}", faults) for key, item in value.items()}
+        pairs = {key: _fit(item, parts[1], f"{place}.{key}", faults) for key, item in value.items()}
+        return {key: item for key, item in pairs.items() if item is not None}
     if kind is list and isinstance(value, list):
-        return [_fit(item, parts[0], f"{place}[{i}]", faults) for i, item in enumerate(value)]
+        items = [_fit(item, parts[0], f"{place}[{i}]", faults) for i, item in enumerate(value)]
+        return [item for item in items if item is not None]
     return _leaf(value, shape, place, faults)
 
 
@@ -53,7 +55,9 @@ def _section(value: dict[str, Any], shape: type[msgspec.Struct], place: str, fau
         if key not in known:
             faults.append(Fault(inner, "unknown key", nearest(key, list(known))))
         elif item is not None:
-            made[known[key].name] = _fit(item, known[key].type, inner, faults)
+            fit = _fit(item, known[key].type, inner, faults)
+            if fit is not None:
+                made[known[key].name] = fit
     for key, field in known.items():
         if field.required and value.get(key) is None:
             faults.append(Fault(f"{place}.{key}" if place else key, "missing", "give it a value"))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fleettools import config as configuration
 from fleettools.adapters import agentfiles, shapes
 from fleettools.adapters.store import default_path, open_store
-from fleettools.adapters.tmux import PaneRow, Tmux
+from fleettools.adapters.tmux import NoServer, PaneRow, Tmux
 from fleettools.config import Config
 from fleettools.errors import Exit, FleetError
 from fleettools.policy import seats, upkeep
@@ -138,6 +138,9 @@ def _panes(config: Config, tmux: Tmux) -> Iterator[Finding]:
         version = tmux.version()
         yield Finding(f"{version}, socket {tmux.socket}")
         rows = tmux.panes()
+    except NoServer as error:
+        yield Finding(f"{error.where}: {error.what}, so fleetd would wait for one", error.mend)
+        return
     except FleetError as error:
         yield Finding(f"{error.where}: {error.what}", error.mend, error.exit)
         return
