@@ -61,7 +61,7 @@ class Judge:
             pane.turn = pane.turn or records.Turn(id="")
             pane.turn.baseline = self._baseline
         rules = self._rules_of(pane.profile)
-        judgement = classify.weigh(pane, self._look(pane, rules), rules)
+        judgement = classify.weigh(pane, self._look(pane, rules), rules, self._explain)
         for key in judgement.over:
             self._once(f"{key} ran out of its time on a pane; make the pattern simpler", "error")
         if self._explain:

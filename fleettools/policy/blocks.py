@@ -1,9 +1,10 @@
 """A screen as its agent drew it: composer, prompts, the block after the last prompt, and that block's items."""
 
+import re
 from functools import cached_property
 
 from fleettools.policy import composer
-from fleettools.policy.look import Look, any_of, compiled, said
+from fleettools.policy.look import Look, Prompt, any_of, compiled, said
 from fleettools.policy.sgr import colours, hue, lines_of, squeezed
 
 BARE = frozenset({"end", "chrome"})
@@ -90,25 +91,27 @@ class Screen:
     def _prompts(self) -> list[tuple[str, int, int]]:
         found: list[tuple[str, int, int]] = []
         for prompt in self.look.prompts:
-            head, more = compiled(prompt.head), compiled(prompt.more)
-            row = 0
-            while row < self.end:
-                match = head.match(self.lines[row])
-                if match is None or not self._below(prompt.above, row):
-                    row += 1
+            head = compiled(prompt.head).match
+            after = 0
+            for row, line in enumerate(self.lines[: self.end]):
+                if row < after or not (match := head(line)) or not self._below(prompt.above, row):
                     continue
-                first, texts = row, [match[1] or ""] if head.groups else []
-                row += 1
-                while prompt.skip and row < self.end and not self.lines[row]:
-                    row += 1
-                while row < self.end and len(texts) < prompt.limit and (match := more.match(self.lines[row])):
-                    texts.append(match[1] or "")
-                    row += 1
-                text = "\n".join(texts).strip()
-                if prompt.unless is None or not compiled(prompt.unless).search(text):
-                    found.append((text, first, row))
-        found = [asked for asked in found if asked[0]]
+                text, after = self._asked(prompt, match, row)
+                if text and (prompt.unless is None or not compiled(prompt.unless).search(text)):
+                    found.append((text, row, after))
         return sorted(found, key=lambda asked: asked[1]) if len(self.look.prompts) > 1 else found
+
+    def _asked(self, prompt: Prompt, match: re.Match[str], row: int) -> tuple[str, int]:
+        """The text of the prompt that begins in a row, and the row after it."""
+        texts = [match[1] or ""] if match.re.groups else []
+        more = compiled(prompt.more).match
+        row += 1
+        while prompt.skip and row < self.end and not self.lines[row]:
+            row += 1
+        while row < self.end and len(texts) < prompt.limit and (further := more(self.lines[row])):
+            texts.append(further[1] or "")
+            row += 1
+        return "\n".join(texts).strip(), row
 
     def _barred(self) -> list[tuple[str, int, int]]:
         """The prompts of an agent that draws failures as bars too; the last bar is left to `failure` if it is one."""

@@ -59,11 +59,11 @@ def judge(pane: records.Pane, look: Look | None, rules: Rules) -> records.Verdic
     return weigh(pane, look, rules).verdict
 
 
-def weigh(pane: records.Pane, look: Look | None, rules: Rules) -> Judgement:
-    """As `judge`, with notes."""
+def weigh(pane: records.Pane, look: Look | None, rules: Rules, explain: bool = False) -> Judgement:
+    """As `judge`, with the patterns that ran out of time, and notes when they are asked for."""
     case = _Case(pane, look, rules)
     found = case.outcome()
-    return Judgement(case.verdict(found), [*case.seen(), *case.notes], case.search.over)
+    return Judgement(case.verdict(found), [*case.seen(), *case.notes] if explain else [], case.search.over)
 
 
 def explained(judgement: Judgement) -> list[str]:

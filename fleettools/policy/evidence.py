@@ -116,17 +116,20 @@ def _judged(look: Look, text: str) -> str:
 
 def _rule(look: Look, words: str, bundled: tuple[bool, bool]) -> Rule | None:
     for rule in look.rules:
-        if bundled[rule.kind != "exhausted"] and rule.within(words):
+        if rule.first in words and bundled[rule.kind != "exhausted"] and rule.within(words):
             return rule
     return None
 
 
 def _line(look: Look, run: list[Item], rule: Rule) -> str:
     """The first physical line that says as much as the whole, else the first line."""
-    alike = [other for other in look.rules if other[:2] == rule[:2]]
+    alike: list[Rule] = []
     for item in reversed(run):
         for line in item.lines:
             words = said(line)
+            if rule.within(words):
+                return line
+            alike = alike or [other for other in look.rules if other[:2] == rule[:2]]
             if any(other.within(words) for other in alike):
                 return line
     return run[-1].lines[0]

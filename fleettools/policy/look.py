@@ -62,16 +62,17 @@ class ComposerLook(Data):
 
 
 class Rule(NamedTuple):
-    """One wording: what it means, and the phrase as it stands in the file."""
+    """One wording: what it means, the phrase as it stands in the file, and its squeezed parts between the `*`."""
 
     kind: Kind
     cause: Cause
     phrase: str
-    parts: tuple[str, ...]
+    first: str
+    rest: tuple[str, ...]
 
     def within(self, words: str) -> bool:
         """Whether the squeezed words hold the phrase."""
-        return _holds(self.parts, words)
+        return self.first in words and (not self.rest or _holds((self.first, *self.rest), words))
 
 
 class Wordings(Data):
@@ -144,7 +145,12 @@ class Look(Wordings, dict=True, kw_only=True):
 
 
 def _rules(kind: Kind, wordings: dict[Cause, list[str]]) -> list[Rule]:
-    return [Rule(kind, cause, phrase, _parts(phrase)) for cause, phrases in wordings.items() for phrase in phrases]
+    made = []
+    for cause, phrases in wordings.items():
+        for phrase in phrases:
+            first, *rest = _parts(phrase)
+            made.append(Rule(kind, cause, phrase, first, tuple(rest)))
+    return made
 
 
 def said(text: str) -> str:

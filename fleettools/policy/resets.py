@@ -17,6 +17,7 @@ _AFTER = re.compile(
     r"(?i)(?:try(?:ing)?\s+again|retry(?:ing)?|resets?|reset\s+is|available(?:\s+again)?|renews?|refreshe?s?|wait|back)"
     rf"\s*:?\s*(?:in|after|for)?\s*(?:about|~)?\s*{_DURATION}"
 )
+_HINT = re.compile(r"(?i)reset|again|until|renew|refresh|available|automatically|retry|wait|back|return|limit reached\s*\|")
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])", re.I)
 _EPOCH = re.compile(r"limit reached\s*\|\s*(\d{10}|\d{13})\b")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?")
@@ -53,6 +54,8 @@ def read(text: str, at_ms: int, tz: str | None) -> int | None:
     A time of day counts in the zone named beside it, else in `tz` (an IANA name), and is the next such moment.
     """
     text = " ".join(text.replace("\xa0", " ").split())
+    if not _HINT.search(text):
+        return None
     for reader in (_epoch, _iso, _moment, _duration):
         moment = reader(text, at_ms, tz)
         if moment is not None:
