@@ -1,0 +1,197 @@
+"""When backend errors on one credential are an incident (design section 4): a table, the rule over each row."""
+
+from itertools import permutations
+
+import pytest
+from msgspec.structs import replace
+
+from fleettools import records
+from fleettools.policy import outage
+from fleettools.policy.credential import (
+    MAX_EVIDENCE,
+    MAX_PANES,
+    CredentialState,
+    Evidence,
+    Rules,
+    cooling_seconds,
+)
+
+T0 = 1_767_225_600_000  # 2026-01-01T00:00:00Z
+
+
+def error(event: str, at: float, pane: str = "", seen: float | None = None, **more: object) -> Evidence:
+    """An error at `at` seconds, first seen at `seen`, in a pane of its own unless one is named."""
+    fields = {"server": "h:/s:1", "target": f"%{pane or event}", "profile": "a", "lead": "%9"} | more
+    ts = at if seen is None else seen
+    return Evidence(event=event, at_ms=T0 + round(at * 1000), ts_ms=T0 + round(ts * 1000), **fields)  # type: ignore[arg-type]
+
+
+def run(
+    errors: list[Evidence], rules: Rules, state: CredentialState | None = None
+) -> tuple[list[int], CredentialState]:
+    """Which of the errors raised an incident, and the state at the end."""
+    state = state or CredentialState()
+    raised = []
+    for number, found in enumerate(errors):
+        state, incident, reason = outage.step(state, "team", found, found.ts_ms, rules)
+        assert reason
+        if incident:
+            raised.append(number)
+    return raised, state
+
+
+TABLE = [
+    # One classified error cools nothing.
+    ("one error", [error("1", 0)], []),
+    # The window is inclusive: 60.000 s counts, 60.001 does not.
+    ("two errors 60.000 s apart", [error("1", 0), error("2", 60)], [1]),
+    ("two errors 60.001 s apart", [error("1", 0), error("2", 60.001)], []),
+    # It slides: the middle one of three counts with either neighbour.
+    ("the second pair of three is near enough", [error("1", 0), error("2", 61), error("3", 121)], [2]),
+    # It is |at1 - at2| in any order of arrival.
+    ("the later one arrives first", [error("1", 60), error("2", 0, seen=60)], [1]),
+    ("the later one arrives first, too far", [error("1", 60.001), error("2", 0, seen=0)], []),
+    # It is measured on `at`, not on when the record was made.
+    ("made together, happened 60.001 s apart", [error("1", 5, seen=60), error("2", 65.001)], []),
+    ("made 61 s apart, happened 60 s apart", [error("1", 0, seen=0), error("2", 60, seen=61)], [1]),
+    # The same event is one event, however often and wherever it is seen.
+    ("the same event twice", [error("1", 0), error("1", 1)], []),
+    ("a banner that stays between two others", [error("1", 0), error("1", 50), error("2", 61)], []),
+    # Two failed turns of one pane are two events.
+    ("two turns in one pane", [error("1", 0, pane="7"), error("2", 30, pane="7")], [1]),
+    # An event first seen when it is older than the window is no evidence, and never becomes it.
+    ("60.000 s old when first seen", [error("1", 0, seen=60), error("2", 60)], [1]),
+    ("60.001 s old when first seen", [error("1", 0, seen=60.001), error("2", 60.001)], []),
+    ("old when first seen, then again as if new", [error("1", 0, seen=61), error("1", 61), error("2", 61)], []),
+    # One active incident: errors in the cool-off neither extend it nor raise another.
+    ("a third error in the cool-off", [error("1", 0), error("2", 10), error("3", 20), error("4", 69.999)], [1]),
+    # The cool-off is over 60 s after the crossing; then two fresh errors are needed.
+    ("one fresh error after it", [error("1", 0), error("2", 10), error("3", 70)], [1]),
+    ("two fresh errors after it", [error("1", 0), error("2", 10), error("3", 70), error("4", 71)], [1, 3]),
+    ("an error of the cool-off and one after", [error("1", 0), error("2", 10), error("3", 69), error("4", 71)], [1]),
+    ("one read late, of the cool-off", [error("1", 0), error("2", 10), error("3", 69, seen=72), error("4", 73)], [1]),
+    # A banner that stays is never fresh again, not after the cool-off either.
+    ("standing banners", [error("1", 0), error("2", 10), *(error(e, 80, seen=80) for e in ("1", "2"))], [1]),
+    (
+        "banners of the cool-off that still stand after it",
+        [error("1", 0), error("2", 10), error("3", 20), error("4", 30), error("3", 71), error("4", 72)],
+        [1],
+    ),
+    # The same day again raises nothing new.
+    ("replayed", [error("1", 0), error("2", 10), error("1", 0), error("2", 10)], [1]),
+]
+
+
+@pytest.mark.parametrize(("errors", "raised"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+def test_errors_raise_an_incident_exactly_where_the_rules_say(errors: list[Evidence], raised: list[int]) -> None:
+    assert run(errors, Rules())[0] == raised
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_threshold_of_three_counts_in_any_order_of_arrival(order: tuple[int, ...]) -> None:
+    near = [error("1", 0, seen=60), error("2", 30, seen=60), error("3", 60)]
+    far = [error("1", 0, seen=60), error("2", 30, seen=60), error("3", 60.001)]
+    assert run([near[n] for n in order], Rules(threshold=3))[0] == [2]
+    assert run([far[n] for n in order], Rules(threshold=3))[0] == []
+
+
+def test_a_threshold_of_one_makes_each_error_outside_a_cool_off_an_incident() -> None:
+    assert run([error("1", 0), error("2", 10), error("3", 60)], Rules(threshold=1))[0] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("boots", "ups", "raised"),
+    [
+        # Within one boot `up` is measured, though the wall clock stepped by an hour.
+        (("b", "b"), (100_000, 160_000), [1]),
+        (("b", "b"), (100_000, 160_001), []),
+        # Between two boots, or without `up`, `at` is all there is.
+        (("b", "c"), (100_000, 100_000), []),
+        (("b", "b"), (100_000, None), []),
+        ((None, None), (100_000, 100_000), []),
+    ],
+)
+def test_intervals_within_a_boot_are_measured_on_the_clock_that_never_steps(
+    boots: tuple[str | None, str | None], ups: tuple[int | None, int | None], raised: list[int]
+) -> None:
+    first = error("1", 0, boot=boots[0], up_ms=ups[0])
+    stepped = error("2", 3600, boot=boots[1], up_ms=ups[1])
+    assert run([first, stepped], Rules())[0] == raised
+
+
+def test_the_incident_says_whom_it_concerns_and_by_what() -> None:
+    errors = [
+        error("1", 0, name="api", profile="b", up_ms=5000, boot="x"),
+        error("2", 10, seen=10.5, lead="%8", up_ms=15_000, boot="x"),
+    ]
+    state, _, _ = outage.step(CredentialState(), "team", errors[0], errors[0].ts_ms, Rules())
+    state, incident, _ = outage.step(state, "team", errors[1], errors[1].ts_ms, Rules())
+    assert incident == records.Incident(
+        ts="2026-01-01T00:00:10.500Z",
+        boot="x",
+        up=15.5,
+        id=outage.identity("incident", "team", ["1", "2"]),
+        credential_id="team",
+        targets=[
+            records.Worker(server="h:/s:1", target="%1", name="api"),
+            records.Worker(server="h:/s:1", target="%2"),
+        ],
+        profiles=["a", "b"],
+        leads=[records.LeadPane(server="h:/s:1", target="%9"), records.LeadPane(server="h:/s:1", target="%8")],
+        evidence=["1", "2"],
+        window_seconds=60,
+        cooling_off_for_seconds=60,
+    )
+    assert b'"windowSeconds":60,"coolingOffForSeconds":60' in records.encode(incident)
+    assert state.cool_off is not None and state.pending == []
+    assert state.cool_off.until_ms == T0 + 70_500
+    assert state.cool_off.why == "2 backend errors within 60 s"
+
+
+@pytest.mark.parametrize(
+    ("ms", "left"), [(0, 60), (1, 60), (999, 60), (1000, 59), (59_001, 1), (59_999, 1), (60_000, None), (90_000, None)]
+)
+def test_remaining_seconds_round_up(ms: int, left: int | None) -> None:
+    _, state = run([error("1", -1), error("2", 0)], Rules())
+    assert cooling_seconds(state, T0 + ms) == left
+
+
+def test_nothing_is_known_of_a_credential_that_was_never_seen() -> None:
+    assert cooling_seconds(None, T0) is None
+    assert cooling_seconds(CredentialState(), T0) is None
+
+
+def test_a_lifted_cool_off_is_over_and_what_was_counted_stays_counted() -> None:
+    _, state = run([error("1", 0), error("2", 10)], Rules())
+    state, changed, _ = outage.lift(state, T0 + 20_000)
+    assert changed and cooling_seconds(state, T0 + 20_000) is None
+    assert outage.lift(state, T0 + 20_000)[1:] == (False, "it is not cooling off")
+    assert run([error("1", 21), error("2", 22), error("3", 23)], Rules(), state)[0] == []
+    assert run([error("3", 23), error("4", 24)], Rules(), state)[0] == [1]
+
+
+def test_a_step_leaves_the_state_that_it_was_given_alone() -> None:
+    _, before = run([error("1", 0)], Rules())
+    kept = replace(before, pending=[*before.pending], last={**before.last})
+    outage.step(before, "team", error("2", 1), T0 + 1000, Rules())
+    assert before == kept
+
+
+def test_a_known_event_gives_back_the_very_state() -> None:
+    _, before = run([error("1", 0)], Rules())
+    assert outage.step(before, "team", error("1", 30), T0 + 30_000, Rules())[0] is before
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    far_apart = [error(str(n), n * 61) for n in range(MAX_PANES + 100)]
+    state = CredentialState(last={f"outage h:/s:1 %{n}": str(n) for n in range(MAX_PANES)})
+    _, state = run(far_apart[MAX_PANES - 100 :], Rules(), state)
+    assert len(state.last) == MAX_PANES
+    assert len(state.pending) == MAX_EVIDENCE
+
+
+def test_the_id_depends_on_the_credential_and_the_events_alone() -> None:
+    assert outage.identity("incident", "a", ["1", "2"]) == outage.identity("incident", "a", ["2", "1"])
+    assert (
+        len({outage.identity("incident", *args) for args in (("a", ["1", "2"]), ("a", ["12"]), ("b", ["1", "2"]))}) == 3
+    )

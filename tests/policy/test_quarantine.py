@@ -1,0 +1,139 @@
+"""When a credential is quarantined, and for how long (design section 4): a table, the rule over each row."""
+
+import pytest
+
+from fleettools import records
+from fleettools.policy import outage, quarantine
+from fleettools.policy.credential import CredentialState, Evidence, Rules, cooling_seconds, quarantined_seconds
+
+T0 = 1_767_225_600_000  # 2026-01-01T00:00:00Z
+DAY = 86_400
+MINUTE = 60
+
+
+def used_up(event: str, ts: float, resets: float | None = None, at: float | None = None, **more: str) -> Evidence:
+    """An exhaustion seen at `ts` seconds, whose screen says that the limit resets at `resets` seconds."""
+    return Evidence(
+        event=event,
+        at_ms=T0 + round(1000 * (ts if at is None else at)),
+        ts_ms=T0 + round(1000 * ts),
+        resets_ms=None if resets is None else T0 + round(1000 * resets),
+        server="h:/s:1",
+        target=more.pop("target", f"%{event}"),
+        **more,
+    )
+
+
+def run(
+    found: list[Evidence], state: CredentialState | None = None
+) -> tuple[list[records.Quarantine | None], CredentialState]:
+    state = state or CredentialState()
+    made = []
+    for one in found:
+        state, record, reason = quarantine.step(state, "team", one, one.ts_ms, Rules())
+        assert reason
+        made.append(record)
+    return made, state
+
+
+TABLE = [
+    # Without a reset time the cooldown holds.
+    ("no reset time", [used_up("1", 0)], 1800, "cooldown"),
+    # Each fresh exhaustion restarts it; the same event does not.
+    ("a fresh one restarts the cooldown", [used_up("1", 0), used_up("2", 600)], 2400, "cooldown"),
+    ("a banner that stays does not", [used_up("1", 0), used_up("1", 600)], 1800, "cooldown"),
+    ("nor when the cooldown is over", [used_up("1", 0), used_up("1", 2000)], 1800, "cooldown"),
+    (
+        "another turn of the same pane does",
+        [used_up("1", 0, target="%7"), used_up("2", 9, target="%7")],
+        1809,
+        "cooldown",
+    ),
+    # When the screen says when the limit resets, until then instead, be it sooner or later than the cooldown.
+    ("a reset time within the cooldown", [used_up("1", 0, resets=300)], 300, "resetsAt"),
+    ("a reset time of days", [used_up("1", 0, resets=5 * DAY)], 5 * DAY, "resetsAt"),
+    ("a reset time instead of a running cooldown", [used_up("1", 0), used_up("2", 10, resets=300)], 300, "resetsAt"),
+    # A guess never shortens what a screen said, and of two limits the longer one holds.
+    ("a cooldown within a reset time", [used_up("1", 0, resets=DAY), used_up("2", 10)], DAY, "resetsAt"),
+    ("a cooldown beyond a reset time", [used_up("1", 0, resets=60), used_up("2", 10)], 1810, "cooldown"),
+    ("two reset times", [used_up("1", 0, resets=DAY), used_up("2", 10, resets=300)], DAY, "resetsAt"),
+    # Never more than 8 days: unknown rather than invented.
+    ("exactly 8 days", [used_up("1", 0, resets=8 * DAY)], 8 * DAY, "resetsAt"),
+    ("more than 8 days", [used_up("1", 0, resets=8 * DAY + 1)], 1800, "cooldown"),
+    # A limit that had reset before anybody looked is no quarantine.
+    ("reset before it was seen", [used_up("1", 3600, resets=3600, at=1800)], None, None),
+    # What a screen still says is a fact, however old the screen; a guess from an old event is none.
+    ("seen hours later, resets tomorrow", [used_up("1", 2 * 3600, at=0, resets=DAY)], DAY, "resetsAt"),
+    ("60.000 s old, no reset time", [used_up("1", 60, at=0)], 1860, "cooldown"),
+    ("60.001 s old, no reset time", [used_up("1", 60.001, at=0)], None, None),
+    # A stored day that is played again into the same store moves nothing.
+    (
+        "an old exhaustion again",
+        [used_up("1", 0, target="%7"), used_up("2", 9000, target="%7"), used_up("1", 0, target="%7")],
+        10_800,
+        "cooldown",
+    ),
+]
+
+
+@pytest.mark.parametrize(("found", "until", "source"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+def test_an_exhaustion_quarantines_until(found: list[Evidence], until: int | None, source: str | None) -> None:
+    _, state = run(found)
+    if until is None:
+        assert state.quarantine is None
+        return
+    assert state.quarantine is not None
+    assert (state.quarantine.until_ms - T0, state.quarantine.source) == (until * 1000, source)
+
+
+def test_each_fresh_exhaustion_is_said_under_the_id_of_its_quarantine() -> None:
+    (first, second), _ = run([used_up("1", 0, lead="%8", name="api"), used_up("2", 10, lead="%9", profile="p")])
+    assert first and second and first.id == second.id
+    assert second == records.Quarantine(
+        ts="2026-01-01T00:00:10.000Z",
+        id=first.id,
+        credential_id="team",
+        targets=[
+            records.Worker(server="h:/s:1", target="%1", name="api"),
+            records.Worker(server="h:/s:1", target="%2"),
+        ],
+        profiles=["p"],
+        leads=[records.LeadPane(server="h:/s:1", target="%8"), records.LeadPane(server="h:/s:1", target="%9")],
+        evidence=["1", "2"],
+        quarantined_for_seconds=1800,
+        until="2026-01-01T00:30:10.000Z",
+        source="cooldown",
+    )
+
+
+def test_a_quarantine_after_the_end_of_one_is_another() -> None:
+    (first, second), state = run([used_up("1", 0), used_up("2", 1800)])
+    assert first and second and first.id != second.id
+    assert second.evidence == ["2"]
+    assert state.quarantine is not None and state.quarantine.since_ms == T0 + 1_800_000
+
+
+@pytest.mark.parametrize(("ms", "left"), [(0, 1800), (1, 1800), (1_799_999, 1), (1_800_000, None)])
+def test_remaining_seconds_round_up(ms: int, left: int | None) -> None:
+    _, state = run([used_up("1", 0)])
+    assert quarantined_seconds(state, T0 + ms) == left
+
+
+def test_a_lifted_quarantine_is_over_and_a_banner_that_stays_starts_no_other() -> None:
+    _, state = run([used_up("1", 0)])
+    state, changed, _ = quarantine.lift(state, T0 + 1000)
+    assert changed and quarantined_seconds(state, T0 + 1000) is None
+    assert quarantine.lift(state, T0 + 1000)[1:] == (False, "it is not quarantined")
+    assert run([used_up("1", 2)], state)[0] == [None]
+    assert run([used_up("2", 2)], state)[0] != [None]
+
+
+def test_quarantine_and_cool_off_are_separate() -> None:
+    _, state = run([used_up("1", 0)])
+    for event, at in (("1", 1), ("2", 2)):
+        state, _, _ = outage.step(state, "team", used_up(event, at), T0 + at * 1000, Rules())
+    assert cooling_seconds(state, T0 + 3000) == 59
+    assert quarantined_seconds(state, T0 + 3000) == 1797
+    state, _, _ = outage.lift(state, T0 + 3000)
+    assert cooling_seconds(state, T0 + 3000) is None
+    assert quarantined_seconds(state, T0 + 3000) == 1797
