@@ -58,11 +58,11 @@ def _section(value: dict[str, Any], shape: type[msgspec.Struct], place: str, fau
             fit = _fit(item, known[key].type, inner, faults)
             if fit is not None:
                 made[known[key].name] = fit
-    for key, field in known.items():
-        if field.required and value.get(key) is None:
+    missing = [key for key, field in known.items() if field.required and field.name not in made]
+    for key in missing:
+        if value.get(key) is None:
             faults.append(Fault(f"{place}.{key}" if place else key, "missing", "give it a value"))
-            made[field.name] = None
-    return shape(**made)
+    return None if missing else shape(**made)
 
 
 def _leaf(value: Any, shape: Any, place: str, faults: list[Fault]) -> Any:

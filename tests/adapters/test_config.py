@@ -63,6 +63,12 @@ MISTAKES = [
         "profiles: {a: {exhaustedPattern: {extend: ['*']}}}",
         "profiles.a.exhaustedPattern.extend[0]: nothing to repeat at 0",
     ),
+    (
+        "extend without a list",
+        "profiles: {a: {errorPattern: {extend: '('}}}",
+        "profiles.a.errorPattern.extend: expected",
+    ),
+    ("extend without a value", "profiles: {a: {errorPattern: {}}}", "profiles.a.errorPattern.extend: missing"),
     ("no YAML", "profiles: {a: [}", ", line 1, column 16: "),
     ("a control character", "profiles: {a: '\x07'}", ", line 1: control characters are not allowed (#x07)"),
     ("nesting without end", "profiles: " + "[" * 100 + "]" * 100, "nested more than 16 deep"),
