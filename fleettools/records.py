@@ -256,6 +256,24 @@ class Delivery(Record, kw_only=True, tag="delivery"):
     attempt: int | None = None
 
 
+class Notice(Record, kw_only=True, tag="notice"):
+    """What stands in the outbox for a lead (fleet-notify --pending), or what would be typed there (--dry-run).
+
+    `id` is that of an outbox item, `ids` those that one text would tell; `now` says whether it would be typed now.
+    """
+
+    server: str
+    target: PaneId
+    reason: str
+    id: str | None = None
+    ids: list[str] | None = None
+    kind: str | None = None
+    state: str | None = None
+    attempts: int | None = None
+    now: bool | None = None
+    text: str | None = None
+
+
 R = TypeVar("R", bound=Record)
 
 

@@ -9,13 +9,15 @@ from typing import Literal, NamedTuple
 
 from fleettools import records
 from fleettools.adapters import clock
-from fleettools.adapters.tmux import NoPane, PaneRow, Silent, Tmux
+from fleettools.adapters.tmux import NoPane, NoServer, PaneRow, Tmux
 from fleettools.errors import Unavailable
 from fleettools.policy import classify, screen
 from fleettools.policy.look import Look
 from fleettools.policy.patterns import Rules
 
-SHELLS = frozenset("sh ash bash csh dash elvish fish ksh mksh nu pwsh tcsh xonsh yash zsh".split())
+SHELLS = frozenset(
+    ("sh", "ash", "bash", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "pwsh", "tcsh", "xonsh", "yash", "zsh")
+)
 BETWEEN_LOOKS = 1.0
 SETTLE = 0.3  # seconds from seeing the text to Enter: Codex takes an Enter within 0.12 s of a paste for a newline
 APPEAR, LEAVE, LEAVE_AGAIN = 3.0, 1.5, 3.0  # seconds for the text to be seen, and to leave the composer
@@ -50,7 +52,9 @@ class Site:
         text = self.tmux.capture([self.row.id], history).get(self.row.id)
         if text is None:
             raise self.tmux.error(f"no pane {self.row.id}", "", NoPane)
-        pane = records.Pane(text=text, agent=self.look.name, dead=self.row.dead or None)
+        pane = records.Pane(
+            ts=records.to_ts(clock.now_ms()), text=text, agent=self.look.name, dead=self.row.dead or None
+        )
         return Sight(classify.judge(pane, self.look, Rules()).outcome, screen.composer(text, self.look).state, text)
 
     def place(self, sight: Sight, token: str | None) -> str:
@@ -141,10 +145,10 @@ def deliver(site: Site, text: str, token: str | None, step: Callable[[str], bool
         return Result(None, "another process has taken it over")
     try:
         reason = paste(site.tmux, site.row, text)
-    except Silent:
-        return Result("unknown", "tmux did not answer while the text was pasted")
-    except Unavailable as error:
+    except NoServer as error:
         return Result("refused", error.what)
+    except Unavailable as error:
+        return Result("unknown", f"while the text was pasted: {error.what}")
     if reason:
         return Result("refused", reason)
     step("pasted")
@@ -203,6 +207,7 @@ def _wait(site: Site, token: str | None, places: tuple[str, ...], seconds: float
     while True:
         sight = site.see()
         where = site.place(sight, token)
-        if where in places or clock.monotonic() >= end:
+        at_work = where == "none" and sight.outcome in _TYPING and "above" in places
+        if where in places or at_work or clock.monotonic() >= end:
             return sight, where
         site.pause(POLL)

@@ -123,9 +123,11 @@ class Tmux:
 
     def _process(self, words: Sequence[str], stdin: bytes = b"") -> tuple[int, str, str]:
         try:
+            # In a session of its own: ^C is for us, and must not cut a paste short.
             done = subprocess.run(
-                ["tmux", "-u", *words], input=stdin, capture_output=True, env=self.environment, timeout=self._timeout
-            )
+                ["tmux", "-u", *words], input=stdin, capture_output=True, env=self.environment,
+                timeout=self._timeout, start_new_session=True,
+            )  # fmt: skip
         except FileNotFoundError:
             raise self.error("tmux is not installed", "install tmux 3.2 or later", Unusable) from None
         except subprocess.TimeoutExpired:
