@@ -13,11 +13,12 @@ BARE = frozenset({"end", "chrome"})
 class Item:
     """One thing the agent drew: its kind, the row of its head, where its words begin, and its lines."""
 
-    __slots__ = ("column", "kind", "lines", "output", "paragraphs", "row")
+    __slots__ = ("_words", "column", "kind", "lines", "output", "paragraphs", "row")
 
     def __init__(self, kind: str, row: int, column: int, line: str) -> None:
         self.kind, self.row, self.column = kind, row, column
         self.lines = [line]
+        self._words: str | None = None
         self.paragraphs = 1
         self.output = False
 
@@ -30,7 +31,9 @@ class Item:
     @property
     def words(self) -> str:
         """Its words squeezed: blind to wrapping."""
-        return squeezed(self.text)
+        if self._words is None:
+            self._words = squeezed(self.text)
+        return self._words
 
 
 def _column(line: str, end: int) -> int:
@@ -42,16 +45,24 @@ class Screen:
     """A pane's text read with an agent's look."""
 
     def __init__(self, text: str, look: Look) -> None:
-        self.raw = text.split("\n")
+        self.text = text
         self.look = look
-        lines = lines_of(text)
-        while lines and not lines[-1]:
-            lines.pop()
-        self.lines = lines
+        self.coloured = "\x1b[" in text
+        self.lines = lines = lines_of(text)
         self.frame = composer.find(lines, look.composer)
         self.end = self.frame.top if self.frame else len(lines)
         self.failure: Item | None = None
         self.prompts = self._barred() if look.bars else self._prompts()
+
+    @cached_property
+    def raw(self) -> list[str]:
+        """The physical lines with their colours."""
+        return self.text.split("\n")
+
+    @cached_property
+    def _plain(self) -> str:
+        """The lines as one text, each behind a line feed."""
+        return "\n".join(("", *self.lines))
 
     @property
     def footer(self) -> list[str]:
@@ -93,13 +104,23 @@ class Screen:
         for prompt in self.look.prompts:
             head = compiled(prompt.head).match
             after = 0
-            for row, line in enumerate(self.lines[: self.end]):
-                if row < after or not (match := head(line)) or not self._below(prompt.above, row):
+            for row in (self._rows(prompt.starts) if prompt.starts else range(self.end)):
+                if row < after or not (match := head(self.lines[row])) or not self._below(prompt.above, row):
                     continue
                 text, after = self._asked(prompt, match, row)
                 if text and (prompt.unless is None or not compiled(prompt.unless).search(text)):
                     found.append((text, row, after))
         return sorted(found, key=lambda asked: asked[1]) if len(self.look.prompts) > 1 else found
+
+    def _rows(self, starts: list[str]) -> list[int]:
+        """The rows above the composer that begin so."""
+        text, rows = self._plain, []
+        for start in starts:
+            at = text.find(f"\n{start}")
+            while at >= 0:
+                rows.append(text.count("\n", 0, at))
+                at = text.find(f"\n{start}", at + 1)
+        return sorted(row for row in rows if row < self.end)
 
     def _asked(self, prompt: Prompt, match: re.Match[str], row: int) -> tuple[str, int]:
         """The text of the prompt that begins in a row, and the row after it."""
@@ -124,7 +145,6 @@ class Screen:
             if row > first:
                 groups.append((first, row))
             row += 1
-        coloured = any("\x1b[" in line for line in self.raw)
         prompts: list[tuple[str, int, int]] = []
         for first, after in groups:
             # What floats over the screen has bars of its own, further right.
@@ -132,7 +152,7 @@ class Screen:
             text = "\n".join(texts).strip()
             item = Item("error", first, self.lines[first].index("┃") + 1, "")
             item.lines = [" " * item.column + line for line in texts if line] or [""]
-            if self._red(first) if coloured else bool(prompts) and first == groups[-1][0] and self._fails(item, after):
+            if self._red(first) if self.coloured else bool(prompts) and first == groups[-1][0] and self._fails(item, after):
                 self.failure = item if first == groups[-1][0] else None
             elif text:
                 prompts.append((text, first, after))
@@ -188,7 +208,7 @@ class Screen:
 
     def warm(self, item: Item) -> bool:
         """Whether the item's first words are in a colour of failures; True where colours say nothing."""
-        if not any("\x1b[" in line for line in self.raw):
+        if not self.coloured:
             return True
         at, seen = 0, hue(None)
         for piece, colour in colours(self.raw, item.row):

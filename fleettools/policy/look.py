@@ -44,6 +44,7 @@ class Prompt(Data):
     """
 
     head: str
+    starts: list[str] = []  # what a line with a head begins with, where that can be said: it makes prompts fast to find
     more: str = r"^  (\S.*)"
     above: str | None = None
     unless: str | None = None
@@ -141,7 +142,10 @@ class Look(Wordings, dict=True, kw_only=True):
 
     def is_retry(self, words: str) -> bool:
         """Whether the squeezed words say that the agent tries again by itself."""
-        return any(_holds(parts, words) for parts in self.retries)
+        for parts in self.retries:  # noqa: SIM110  # asked of every item; a generator costs more than the search
+            if parts[0] in words and _holds(parts, words):
+                return True
+        return False
 
 
 def _rules(kind: Kind, wordings: dict[Cause, list[str]]) -> list[Rule]:

@@ -21,13 +21,13 @@ _SECRET = re.compile(
 
 def composer(text: str, look: Look) -> Composer:
     """What stands in the composer of a screen; the text may hold colours, a placeholder counts as empty."""
-    lines = _trimmed(text)
+    lines = lines_of(text)
     return composers.state(composers.find(lines, look.composer), look.composer)
 
 
 def holds(text: str, look: Look, token: str) -> Literal["composer", "above", "none"]:
     """Where a token stands: in the composer, above it, or nowhere on the screen; blind to wrapping."""
-    lines = _trimmed(text)
+    lines = lines_of(text)
     frame = composers.find(lines, look.composer)
     wanted = squeezed(token)
     if frame is not None and wanted in squeezed(frame.text):
@@ -38,10 +38,3 @@ def holds(text: str, look: Look, token: str) -> Literal["composer", "above", "no
 def scrubbed(text: str) -> str:
     """The text with every API key and bearer token in it replaced."""
     return _SECRET.sub("[secret]", text)
-
-
-def _trimmed(text: str) -> list[str]:
-    lines = lines_of(text)
-    while lines and not lines[-1]:
-        lines.pop()
-    return lines

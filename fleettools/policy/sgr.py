@@ -13,12 +13,12 @@ RGB = tuple[int, int, int]
 
 
 def lines_of(text: str) -> list[str]:
-    """The physical lines without colours, non-breaking spaces made plain, line ends stripped."""
+    """The physical lines without colours, non-breaking spaces made plain, line ends stripped, no blank ones last."""
     if "\x1b" in text:
         text = ESCAPE.sub("", text)
     if "\xa0" in text:
         text = text.replace("\xa0", " ")
-    return [line.rstrip() for line in text.split("\n")]
+    return [line.rstrip() for line in text.rstrip().split("\n")] if text else []
 
 
 def squeezed(text: str) -> str:
