@@ -34,7 +34,8 @@ def _show_drawn(view: "Callable[[], View]", draw: "Callable[[View], RenderableTy
     from rich.console import Console
     from rich.live import Live
 
-    console = Console(highlight=False)
+    # rich alone would leave bold and dim on under NO_COLOR.
+    console = Console(highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto")
     if every is None:
         console.print(draw(view()))
         return

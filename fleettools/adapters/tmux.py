@@ -259,8 +259,15 @@ class Tmux:
             where = ["-t", f"={session}:"] if session else []
             out, _ = self.run(["new-window", *where, *settings, literal(command)])
         except NoServer:
-            out, _ = self.run(["new-session", "-s", session or "fleet", *settings, literal(command)])
+            out = self._new_session(session or "fleet", [*settings, literal(command)])
         return self._opened(out.strip(), options or {})
+
+    def _new_session(self, name: str, words: Sequence[str]) -> str:
+        out, err = self.run(["new-session", "-s", name, *words], check=False)
+        if not out.startswith("%"):  # tmux says "error creating" its socket with status 0
+            what = err.strip() or "tmux said nothing"
+            raise self.error(f"no server can be started there ({what})", "make its folder, or name another socket")
+        return out
 
     def split_window(
         self,
@@ -279,6 +286,8 @@ class Tmux:
         try:
             self.set_options(pane, options)
             return self.pane(pane)
+        except NoServer:  # the pane was its last
+            raise self.error(f"no pane {pane}", "its command ended at once", NoPane) from None
         except BaseException:
             # Nothing may run that its caller does not know of.
             with suppress(Unavailable):

@@ -158,7 +158,7 @@ def _launch(config: "Config", profile: str, place: Place) -> Launch:
 
 def _opened(tmux: "Tmux", choice: "Choice", place: Place, launch: Launch) -> "PaneRow":
     """The new pane; raises Unavailable for a lead or pane to split that is not there, BadConfig for a stillborn one."""
-    from fleettools.adapters.tmux import NoPane, NoServer
+    from fleettools.adapters.tmux import NoPane
 
     lead = tmux.pane(place.lead) if place.lead else None
     if place.split:
@@ -169,7 +169,7 @@ def _opened(tmux: "Tmux", choice: "Choice", place: Place, launch: Launch) -> "Pa
             return tmux.split_window(place.split, launch.command, **more)
         session = place.session or (lead.session if lead else None)
         return tmux.new_window(launch.command, name=place.name or choice.profile, session=session, **more)
-    except (NoPane, NoServer):
+    except NoPane:
         where = f"profiles.{choice.profile}.command"
         raise BadConfig("the command ended at once", "run it by hand to see why", where) from None
 
