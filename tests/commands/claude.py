@@ -1,6 +1,7 @@
 """A pane's program that draws Claude Code's screen, for tests: USR1 a backend that fails, USR2 a turn that ends well,
 HUP one that a person stopped. Every submitted prompt is appended to the file of its first argument;
-with `--fails` a prompt fails as soon as it is submitted, with `--ends` it ends well."""
+with `--fails` a prompt fails as soon as it is submitted, with `--ends` it ends well. A third argument is what the
+failure says."""
 
 import os
 import select
@@ -17,7 +18,7 @@ def main() -> None:
     log, how = sys.argv[1], sys.argv[2:]
 
     def fail() -> None:
-        screen.end(YELLOW, ERROR, YELLOW)
+        screen.end(YELLOW, how[1] if how[1:] else ERROR, YELLOW)
 
     def end() -> None:
         screen.end(WHITE, "All is done as you asked.")
@@ -31,7 +32,7 @@ def main() -> None:
             file.write(screen.typed + "\n")
         screen.prompt(screen.typed.replace("\n", "\r\n  "))
         screen.typed = ""
-        if how:
+        if how and how[0] != "--waits":
             {"--fails": fail, "--ends": end}[how[0]]()
 
     signal.signal(signal.SIGUSR1, lambda *_: fail())
