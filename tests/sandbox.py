@@ -51,9 +51,15 @@ class Sandbox:
 
     def run(self, *words: str, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 100) -> "Ended":
         """What a program does, by its end; whatever it started ends with it."""
-        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         process = subprocess.Popen(
-            words, env=self.env | (env or {}), cwd=self.work, text=True, start_new_session=True, **streams
+            words,
+            env=self.env | (env or {}),
+            cwd=self.work,
+            text=True,
+            start_new_session=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         try:
             out, err = process.communicate(stdin, timeout=timeout)

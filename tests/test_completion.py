@@ -1,12 +1,13 @@
 """Completion in the three shells: each asks the command itself what may stand at the cursor."""
 
-import os
 import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from sandbox import ROOT, Sandbox, sandbox
 
@@ -59,7 +60,7 @@ CASES = [
     pytest.param(["fleet-gate", "--profile", ""], ["claude-a", "claude-b", "codex-b"], id="profiles"),
     pytest.param(["fleet-gate", "--profile=co"], ["--profile=codex-b"], id="a profile behind an equals sign"),
     pytest.param(["fleet-classify", "--profile", "claude-b"], ["claude-b"], id="a profile that is complete"),
-    pytest.param(["fleet-classify", "--agent", "c"], ["claude", "codex"], id="agents"),
+    pytest.param(["fleet-classify", "--agent", "cla"], ["claude"], id="agents"),
     pytest.param(["fleet-release", "--credential", ""], ["codex-b", "team-a", "team-b"], id="credentials"),
     pytest.param(["fleet-classify", "scr"], [":"], id="a file"),
     pytest.param(["fleet-gate", "-c", "fl"], [":"], id="the file of an option"),
@@ -73,7 +74,7 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def fleet() -> "Sandbox":
+def fleet() -> Iterator[Sandbox]:
     with sandbox() as box:
         pipe = "fleet-scrape | fleet-classify | fleet-resolve > /dev/null"
         assert box.run("bash", "-o", "pipefail", "-c", pipe).status == 0
@@ -82,9 +83,7 @@ def fleet() -> "Sandbox":
 
 @pytest.mark.parametrize("words, wanted", CASES)
 def test_a_command_says_what_may_stand_at_the_cursor(fleet: Sandbox, words: list[str], wanted: list[str]) -> None:
-    found = asked(fleet, *words)
-    assert [value for value in found if value in wanted or wanted == []] == wanted
-    assert set(found) - {"gemini", "opencode"} == set(wanted) or words[0] == "fleet-classify"
+    assert asked(fleet, *words) == wanted
 
 
 def test_a_tab_leaves_nothing_behind() -> None:
@@ -104,8 +103,9 @@ def test_completion_is_loaded_by_no_command_that_is_not_asked() -> None:
 def test_a_name_that_a_shell_would_act_on_is_no_candidate() -> None:
     from fleettools.completion import _source
 
+    context = click.Context(click.Command("fleet-gate"))
     names = iter([("good-1", ""), ("$(touch x)", ""), ("a b", ""), ("a\nb", "")])
-    assert [item.value for item in _source(lambda _context: names)(None, "")] == ["good-1"]
+    assert [item.value for item in _source(lambda _context: names)(context, "")] == ["good-1"]
 
 
 # -- the shells
@@ -175,4 +175,4 @@ def test_zsh_offers_the_candidates(fleet: Sandbox, words: str, wanted: str) -> N
 def test_fish_offers_the_candidates(fleet: Sandbox, line: str, wanted: list[str]) -> None:
     script: Path = ROOT / "completions/fish/fleet-gate.fish"
     ended = fleet.run("fish", "--no-config", "-c", f"source {script}; complete -C '{line}'", env={"LANG": "C.UTF-8"})
-    assert ([found.rstrip("\t") for found in ended.out.splitlines()], ended.err) == (wanted, ""), os.environ.get("PATH")
+    assert ([found.rstrip("\t") for found in ended.out.splitlines()], ended.err) == (wanted, "")

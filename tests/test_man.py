@@ -6,7 +6,7 @@ import shlex
 import subprocess
 import tomllib
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import click
 import msgspec
@@ -155,12 +155,12 @@ def word(kind: Any) -> str:
 def own_fields(cls: type[msgspec.Struct]) -> dict[str, str]:
     """The fields that a record adds to those that it shares, as the page writes them."""
     shared = {f.name for f in msgspec.structs.fields(cls.__mro__[1])} if cls.__mro__[1] is not msgspec.Struct else set()
+    kinds = get_type_hints(cls, include_extras=True)
     found = {}
     for field in msgspec.structs.fields(cls):
         if field.name in shared:
             continue
-        kind = msgspec.inspect._get_class_annotations(cls)[field.name]
-        found[field.encode_name] = word(kind) + (", always" if field.required else "")
+        found[field.encode_name] = word(kinds[field.name]) + (", always" if field.required else "")
     return found
 
 
@@ -263,7 +263,7 @@ def script(shown: list[Example]) -> str:
     for number, example in enumerate(shown):
         command = example.command
         if example.endless:
-            command = f"timeout --preserve-status -s TERM 6 bash -c {shlex.quote(command)}"
+            command = f"timeout --preserve-status -s TERM 3 bash -c {shlex.quote(command)}"
         # The status of the one before is what `echo $?` has to see.
         lines += [f"printf '@@begin {number}\\n'", "(exit $st)", f"{{ {command}\n}} </dev/null"]
         lines += ["st=$?", f"printf '\\n@@end {number} %s\\n' $st"]
