@@ -196,6 +196,8 @@ class Screen:
             if kind == "own" and current and current.kind == "tool" and not current.output:
                 # The first answer below a tool is the tool's; only a second one is the agent's own.
                 current.output, kind, match = True, "tool", None
+            elif kind == "own" and current and current.kind == "busy":
+                match = None  # the list of what it is about to do
             goes_on = current is not None and (not blank or len(line) - len(line.lstrip()) >= indent)
             if match is None and goes_on and current:
                 current.lines.append(line)

@@ -69,7 +69,10 @@ def weigh(pane: records.Pane, look: Look | None, rules: Rules, explain: bool = F
 def explained(judgement: Judgement) -> list[str]:
     """How a verdict came about, in lines for a person who writes a pattern."""
     verdict = judgement.verdict
-    lines = [f"{verdict.outcome}: {verdict.reason}", f"path {verdict.path}, coverage {verdict.coverage}, screen {verdict.screen}"]
+    lines = [
+        f"{verdict.outcome}: {verdict.reason}",
+        f"path {verdict.path}, coverage {verdict.coverage}, screen {verdict.screen}",
+    ]
     lines += [f"{name} {value}" for name, value in (("line", verdict.line), ("rule", verdict.pattern),
               ("cause", verdict.cause), ("attempt", verdict.attempt), ("resets at", verdict.resets_at)) if value]  # fmt: skip
     return lines + judgement.notes + [f"{key} ran out of its time" for key in judgement.over]
@@ -117,16 +120,17 @@ class _Case:
         screen = screen_id(self.screen)
         turn = pane.turn.id if pane.turn else ""
         event = turn or f"{screen}@{pane.server or ''}/{pane.target or ''}"
-        reset = None
+        reset, rolled = None, False
         if found.text and found.outcome in ("exhausted", "backend_error", "retrying"):
             reset = resets.read(found.text, records.to_ms(at), pane.tz)
+            rolled = reset is not None and not pane.activity and resets.rolled(found.text, records.to_ms(at), pane.tz)
         line = scrubbed(found.line.strip())
         return records.Verdict(
             ts=ts, boot=pane.boot, up=pane.up, server=pane.server, target=pane.target, pid=pane.pid, dead=pane.dead,
             gone=pane.gone, name=pane.name, profile=pane.profile, agent=pane.agent, lead=pane.lead, role=pane.role,
             outcome=found.outcome, reason=found.reason, line=line or None, pattern=found.pattern,  # type: ignore[arg-type]
             coverage=self._coverage(), path=self.path, cause=found.cause, attempt=found.attempt,  # type: ignore[arg-type]
-            resets_at=records.to_ts(reset) if reset else None, screen=screen, event=event, at=at,
+            resets_at=records.to_ts(reset) if reset else None, rolled=rolled or None, screen=screen, event=event, at=at,
         )  # fmt: skip
 
     def _coverage(self) -> records.Coverage:
@@ -192,7 +196,8 @@ class _Case:
         words = squeezed(" ".join(lines))
         for phrase in look.limit_dialogs:
             if squeezed(phrase) in words:
-                text = " ".join(line.strip(" │┃") for line in lines)
+                since = screen.prompts[-2][2] if len(screen.prompts) > 1 else screen.start
+                text = " ".join(line.strip(" │┃") for line in screen.lines[since:])
                 return Outcome("exhausted", "asks what to do about a limit", question, f"{look.name}: {phrase}", "quota",
                                text=text)  # fmt: skip
         return Outcome("blocked", "the agent asks a person something", question)
@@ -229,8 +234,13 @@ class _Case:
                 run = [items[-1]]
             else:
                 items = items[:-1]
-        if not run and items and (
-            items[-1].kind == "retry" or (items[-1].kind in ("error", "own", "notice") and look.is_retry(items[-1].words))
+        if (
+            not run
+            and items
+            and (
+                items[-1].kind == "retry"
+                or (items[-1].kind in ("error", "own", "notice") and look.is_retry(items[-1].words))
+            )
         ):
             run = [items[-1]]
             for item in reversed(items[:-1]):
@@ -248,11 +258,15 @@ class _Case:
         cause, pattern = evidence.cause_of(look, text)
         if resets.wait_seconds(text) >= resets.LONG_WAIT:
             cause = cause if cause in ("quota", "credits") else "quota"
-            return Outcome("exhausted", "the agent would wait for long", line, pattern, cause, evidence.attempt(text), text)
+            return Outcome(
+                "exhausted", "the agent would wait for long", line, pattern, cause, evidence.attempt(text), text
+            )
         for item in run:
             line = next((each for each in item.lines if look.is_retry(squeezed(each))), line)
             break
-        return Outcome("retrying", "the agent tries again by itself", line, pattern, cause, evidence.attempt(text), text)
+        return Outcome(
+            "retrying", "the agent tries again by itself", line, pattern, cause, evidence.attempt(text), text
+        )
 
     def _stopped(self) -> Outcome | None:
         items = evidence.significant(self.screen)
@@ -287,7 +301,12 @@ class _Case:
     def _typed(self, found: Finding, look: Look) -> Outcome:
         kind, cause = found.kind, found.cause
         long = resets.wait_seconds(found.text) >= resets.LONG_WAIT
-        if kind == "backend_error" and long and self.rules.exhausted.bundled and cause in ("rate_limit", "overload", "unknown"):
+        if (
+            kind == "backend_error"
+            and long
+            and self.rules.exhausted.bundled
+            and cause in ("rate_limit", "overload", "unknown")
+        ):
             kind, cause = "exhausted", "quota"
         reason = "the agent's own failure is the last thing in the block"
         return Outcome(kind, reason, found.line, found.pattern, cause, text=found.text)
@@ -323,4 +342,7 @@ def _same(new: list[str], old: list[str]) -> bool:
     if len(new) != len(old):
         return False
     # An agent may cut its last line short in a narrower pane.
-    return all(a == b or (min(len(a), len(b)) >= 16 and (a.startswith(b) or b.startswith(a))) for a, b in zip(new, old, strict=True))
+    return all(
+        a == b or (min(len(a), len(b)) >= 16 and (a.startswith(b) or b.startswith(a)))
+        for a, b in zip(new, old, strict=True)
+    )

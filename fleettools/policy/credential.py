@@ -30,7 +30,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 class Evidence(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One event that speaks against a credential: `at_ms` when it happened, `ts_ms` when it was first recorded.
 
-    `up_ms` is `at_ms` on the never stepping clock of `boot`; `resets_ms` when the screen says that the limit resets.
+    `up_ms` is `at_ms` on the never stepping clock of `boot`; `resets_ms` when the screen says that the limit resets,
+    `doubtful` when that may be over as well as tomorrow's.
     """
 
     event: str
@@ -39,6 +40,7 @@ class Evidence(msgspec.Struct, kw_only=True, omit_defaults=True):
     boot: str | None = None
     up_ms: int | None = None
     resets_ms: int | None = None
+    doubtful: bool = False
     server: str | None = None
     target: str | None = None
     name: str | None = None
@@ -128,8 +130,8 @@ def kind(verdict: records.Verdict, rules: Rules) -> str | None:
     return None if verdict.cause in rules.ignore_causes else OUTAGE
 
 
-def evidence(verdict: records.Verdict) -> Evidence:
-    """What a verdict says; raises BadInput when one of its times is none."""
+def evidence(verdict: records.Verdict, first_look: bool = False) -> Evidence:
+    """What a verdict says; raises BadInput when one of its times is none. `first_look`: nobody watched it being drawn."""
     try:
         ts = records.to_ms(verdict.ts)
         at = min(ts, records.to_ms(verdict.at)) if verdict.at else ts
@@ -145,6 +147,7 @@ def evidence(verdict: records.Verdict) -> Evidence:
         boot=verdict.boot,
         up_ms=up,
         resets_ms=resets,
+        doubtful=first_look and bool(verdict.rolled),
         server=verdict.server,
         target=verdict.target,
         name=verdict.name,

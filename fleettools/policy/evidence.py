@@ -19,6 +19,11 @@ _PROSE = re.compile(
     r"|lim|inact))|means|meant|appears?\b|came\b|comes\b|stands\b|shows? up|occurs?\b|occurred|happen|indicates|tells us"
     r"|dominates|line \d|lines \d|in (?:the |app|your )?\w*\.?logs?\b|\(\d+ (?:times|lines|hits))"
 )
+# Words of somebody who looked at a log, and of no message of an agent's own.
+_TALK = re.compile(
+    r"\bis (?:the|what|by far|only|just|one of)\b|\bthe logs?\b|\w\.log\b|most frequent|\bby far\b|\bour side\b"
+    r"|\bI (?:have|found|added|see|saw|will|fixed|checked)\b|\bthe (?:pane|screen|transcript|test|report|script) "
+)
 _ATTEMPT = (
     re.compile(r"attempt#?(\d+)"),
     re.compile(r"reconnecting\D{0,6}(\d+)/\d"),
@@ -47,6 +52,8 @@ def failing(screen: Screen, notes: list[str]) -> list[Item]:
     items = [item for item in significant(screen) if item.kind != "busy"]
     at = len(items) - 1
     trailing: list[Item] = []
+    while at > 0 and items[at].kind == "notice":
+        at -= 1
     if screen.look.tail:
         while at > 0 and items[at].kind == "plain":
             trailing.append(items[at])
@@ -87,10 +94,13 @@ def _doubt(screen: Screen, item: Item, before: Item | None, look: Look) -> str |
         return "the agent tries again by itself"
     if item.kind == "reply" and item.paragraphs > 1:
         return "a reply of several paragraphs"
-    if not bare and item.kind != "own" and _PROSE.search(item.text.lower()[:120]):
+    if not bare and item.kind != "own" and (_PROSE.search(item.text.lower()[:120]) or _TALK.search(item.text)):
         return "a sentence about an error"
-    if look.shared and before and before.kind in ("plain", "reply") and before.text.endswith((":", "：")):
-        return "introduced by the reply above it"
+    if look.shared and before and before.kind in ("plain", "reply"):
+        if before.text.endswith((":", "：")):
+            return "introduced by the reply above it"
+        if before.text.endswith((".", "!", "。")) and not look.marks_replies and not screen.coloured:
+            return "may be the end of the reply above it"
     if item.kind != "own" and not look.bars and not screen.warm(item):
         return "not in a colour of failures"
     return ""

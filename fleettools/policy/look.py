@@ -114,6 +114,11 @@ class Look(Wordings, dict=True, kw_only=True):
         kinds = (f"(?P<{kind}>{'|'.join(self.items[kind])})" for kind in ITEM_KINDS if self.items.get(kind))
         return re.compile("|".join(kinds) or "(?!)")
 
+    @property
+    def marks_replies(self) -> bool:
+        """Whether something on the screen tells the end of a reply from a failure: a mark, or words after failures."""
+        return bool(self.items.get("done") or self.confirm)
+
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
         """Every wording in the order of judgement."""

@@ -20,6 +20,8 @@ def step(state: CredentialState, name: str, found: Evidence, now_ms: int, rules:
         return state, None, "known already"
     state = credential.noted(state, EXHAUSTION, found)
     resets = found.resets_ms
+    if found.doubtful:
+        return state, None, "its time of day had passed at the first look at the pane, it may be over"
     if resets is not None and resets <= now_ms:
         return state, None, "the limit has reset since"
     if resets is not None and resets - now_ms > MAX_RESET_MS:

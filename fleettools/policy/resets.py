@@ -17,7 +17,9 @@ _AFTER = re.compile(
     r"(?i)(?:try(?:ing)?\s+again|retry(?:ing)?|resets?|reset\s+is|available(?:\s+again)?|renews?|refreshe?s?|wait|back)"
     rf"\s*:?\s*(?:in|after|for)?\s*(?:about|~)?\s*{_DURATION}"
 )
-_HINT = re.compile(r"(?i)reset|again|until|renew|refresh|available|automatically|retry|wait|back|return|limit reached\s*\|")
+_HINT = re.compile(
+    r"(?i)reset|again|until|renew|refresh|available|automatically|retry|wait|back|return|limit reached\s*\|"
+)
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])", re.I)
 _EPOCH = re.compile(r"limit reached\s*\|\s*(\d{10}|\d{13})\b")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?")
@@ -63,6 +65,18 @@ def read(text: str, at_ms: int, tz: str | None) -> int | None:
     return None
 
 
+def rolled(text: str, at_ms: int, tz: str | None) -> bool:
+    """Whether what `read` gives is a time of day alone that had passed on the day of `at_ms`, and so is tomorrow's.
+
+    Unless the text was drawn at `at_ms`, it may mean the moment that is over.
+    """
+    text = " ".join(text.replace("\xa0", " ").split())
+    if _epoch(text, at_ms, tz) is not None or _iso(text, at_ms, tz) is not None:
+        return False
+    found = _found(text, at_ms, tz)
+    return found is not None and found[1]
+
+
 def wait_seconds(text: str) -> float:
     """The longest wait that the text names after words like `retrying in`, in seconds; 0 without one."""
     return max((_seconds(match[1]) for match in _AFTER.finditer(" ".join(text.split()))), default=0.0)
@@ -98,14 +112,20 @@ def _duration(text: str, at_ms: int, _tz: str | None) -> int | None:
 
 
 def _moment(text: str, at_ms: int, tz: str | None) -> int | None:
+    found = _found(text, at_ms, tz)
+    return None if found is None else found[0]
+
+
+def _found(text: str, at_ms: int, tz: str | None) -> tuple[int, bool] | None:
+    """The first moment that the text names, and whether it is a time of day that had passed on the day of `at_ms`."""
     for match in _WHEN.finditer(text):
-        moment = _read_moment(text, match, at_ms, tz)
-        if moment is not None:
-            return moment
+        found = _read_moment(text, match, at_ms, tz)
+        if found is not None:
+            return found
     return None
 
 
-def _read_moment(text: str, match: re.Match[str], at_ms: int, tz: str | None) -> int | None:
+def _read_moment(text: str, match: re.Match[str], at_ms: int, tz: str | None) -> tuple[int, bool] | None:
     weekday, month, day, year, hour, minute, half = match.groups()
     clock = _clock(hour, minute, half)
     if clock is None and (month is None or hour is not None):
@@ -125,7 +145,7 @@ def _read_moment(text: str, match: re.Match[str], at_ms: int, tz: str | None) ->
         if _is_day(on_day, weekday, month, day, year):
             moment = _ms(datetime(on_day.year, on_day.month, on_day.day, hours, minutes, tzinfo=zone))
             if moment > at_ms:
-                return moment
+                return moment, ahead > 0 and not weekday and not month
     return None
 
 
