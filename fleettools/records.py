@@ -99,7 +99,10 @@ class Pane(Seat, kw_only=True, tag="pane"):
 
 
 class Verdict(Seat, kw_only=True, tag="verdict"):
-    """What became of the turn on a screen (design.md section 2); `resolved` and `ticket` come from fleet-resolve."""
+    """What became of the turn on a screen (design.md section 2); `resolved` and `ticket` come from fleet-resolve.
+
+    `rolled`: `resetsAt` is tomorrow's for a time of day that had passed, and nothing says when it was drawn.
+    """
 
     outcome: Outcome
     reason: str | None = None
@@ -110,6 +113,7 @@ class Verdict(Seat, kw_only=True, tag="verdict"):
     cause: Cause | None = None
     attempt: int | None = None
     resets_at: Time | None = None
+    rolled: bool | None = None
     screen: str | None = None
     event: str | None = None
     at: Time | None = None

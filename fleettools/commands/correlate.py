@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from fleettools.config import Config
     from fleettools.policy.credential import CredentialState, Evidence, Rules
 
+T = TypeVar("T")
+
 TICK = 10.0  # seconds between two looks for what stands unannounced
-REMEMBERED = 4096  # unmapped events that are not said again
+REMEMBERED = 4096  # panes that were looked at before, and unmapped events that are not said again
 
 
 class Seconds(click.FloatRange):
@@ -84,14 +86,16 @@ class Correlator:
         self._records, self._policy = records, credential
         self._ctx, self._store, self._config, self._rules = ctx, store, config, rules
         self._unmapped: dict[str, None] = {}
+        self._looked_at: dict[tuple[str | None, str | None], None] = {}
 
     def verdict(self, raw: bytes) -> Iterable[bytes]:
         """The verdict as it came, then what it causes; only evidence touches the store."""
         verdict = self._records.decode(raw, self._records.Verdict)
+        first_look = _remember(self._looked_at, (verdict.server, verdict.target))
         kind = self._policy.kind(verdict, self._rules)
         if kind is None:
             return (raw,)
-        found = self._policy.evidence(verdict)
+        found = self._policy.evidence(verdict, first_look)
         name = self._config.credential_of(found.profile)
         if name is None or not self._policy.is_name(name):
             return (raw, *self._unknown(found, verdict.outcome))
@@ -150,11 +154,8 @@ class Correlator:
 
     def _unknown(self, found: "Evidence", outcome: str) -> Iterator[bytes]:
         """Evidence that counts for no credential: said once an event, by record and on standard error."""
-        if found.event in self._unmapped:
+        if not _remember(self._unmapped, found.event):
             return
-        self._unmapped[found.event] = None
-        if len(self._unmapped) > REMEMBERED:
-            del self._unmapped[next(iter(self._unmapped))]
         reason = _why_unmapped(found.profile, bool(self._config.profiles))
         where = f"{found.server or 'unknown server'} {found.target or 'unknown pane'}"
         self._ctx.messages.error(f"{where}: {outcome} counts for no credential: {reason}")
@@ -173,6 +174,16 @@ class Correlator:
                 **stamp,
             )
         )
+
+
+def _remember(known: dict[T, None], new: T) -> bool:
+    """Add it, forgetting the oldest; False when it is known already."""
+    if new in known:
+        return False
+    known[new] = None
+    if len(known) > REMEMBERED:
+        del known[next(iter(known))]
+    return True
 
 
 def _why_unmapped(profile: str | None, configured: bool) -> str:

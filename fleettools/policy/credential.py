@@ -131,7 +131,7 @@ def kind(verdict: records.Verdict, rules: Rules) -> str | None:
 
 
 def evidence(verdict: records.Verdict, first_look: bool = False) -> Evidence:
-    """What a verdict says; raises BadInput when one of its times is none. `first_look`: nobody watched it being drawn."""
+    """What a verdict says, at the `first_look` at its pane or later; raises BadInput when a time of it is none."""
     try:
         ts = records.to_ms(verdict.ts)
         at = min(ts, records.to_ms(verdict.at)) if verdict.at else ts

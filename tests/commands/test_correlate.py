@@ -110,6 +110,18 @@ def test_its_own_output_fed_back_raises_nothing_again(env: dict[str, str]) -> No
     assert run(env, out)[3] == out
 
 
+@pytest.mark.parametrize(
+    ("before", "rolled", "expected"),
+    [([], True, []), ([], False, ["quarantine"]), ([verdict("working", 0, 1)], True, ["quarantine"])],
+    ids=["first look", "first look, no doubt", "it was watched"],
+)
+def test_a_time_of_day_that_had_passed_at_the_first_look_gives_no_quarantine(
+    env: dict[str, str], before: list[bytes], rolled: bool, expected: list[str]
+) -> None:
+    last = verdict("exhausted", 5, 1, resetsAt="2026-01-01T20:00:00Z", rolled=rolled)
+    assert kinds(run(env, b"".join([*before, last]), "--state", "memory:")[1]) == expected
+
+
 CONFIG = """
 profiles:
   one: {agent: claude, credentialId: team}

@@ -1,6 +1,7 @@
 """When a credential is quarantined, and for how long (design section 4): a table, the rule over each row."""
 
 import pytest
+from msgspec.structs import replace
 
 from fleettools import records
 from fleettools.policy import outage, quarantine
@@ -62,6 +63,8 @@ TABLE = [
     ("more than 8 days", [used_up("1", 0, resets=8 * DAY + 1)], 1800, "cooldown"),
     # A limit that had reset before anybody looked is no quarantine.
     ("reset before it was seen", [used_up("1", 3600, resets=3600, at=1800)], None, None),
+    # A time of day that had passed at the first look at the pane may be over.
+    ("perhaps over, perhaps tomorrow's", [replace(used_up("1", 0, resets=DAY), doubtful=True)], None, None),
     # What a screen still says is a fact, however old the screen; a guess from an old event is none.
     ("seen hours later, resets tomorrow", [used_up("1", 2 * 3600, at=0, resets=DAY)], DAY, "resetsAt"),
     ("60.000 s old, no reset time", [used_up("1", 60, at=0)], 1860, "cooldown"),
