@@ -182,14 +182,13 @@ class Sweeper:
         from fleettools import records
 
         activity = row.activity * 1000 if row.panes == 1 else None
-        turn = member.turn if member and member.turn and member.turn.ticket and member.pid in (None, row.pid) else None
+        turn = member.turn if member and member.pid in (None, row.pid) else None
         told = None
-        if turn:
-            seconds = None
-            if turn.delivered_at_ms is not None:
-                now = records.to_ms(str(stamp["ts"]))
-                last = now if activity is None else min(now, activity + 1000)
-                seconds = max(0, last - turn.delivered_at_ms) / 1000
+        # Only a ticket's own turn was delivered; one that a person began after it is not told.
+        if turn and turn.delivered_at_ms is not None:
+            now = records.to_ms(str(stamp["ts"]))
+            last = now if activity is None else min(now, activity + 1000)
+            seconds = max(0, last - turn.delivered_at_ms) / 1000
             told = records.Turn(id=turn.event, seconds=seconds, baseline=turn.baseline)
         return records.Pane(
             **stamp, server=row.server, target=row.id, pid=row.pid, name=seat.name, profile=seat.profile,
