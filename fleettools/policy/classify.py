@@ -189,7 +189,7 @@ class _Case:
             return None
         lines = screen.lines[screen.start :]
         question = next((line for line in lines if any_of(tuple(look.questions)).search(line)), None)
-        if question is None:
+        if question is None and not look.shared:
             question = next((line for line in lines if _CHOICE.match(line)), None)
         if question is None:
             return None
@@ -211,7 +211,7 @@ class _Case:
                 if busy.search(line):
                     return line
         items = evidence.significant(screen)
-        if items and items[-1].kind == "busy":
+        if items and items[-1].kind == "busy" and not (screen.look.shared and screen.frame):
             return items[-1].lines[0]
         if screen.frame is None and screen.look.streams and screen.prompts and not self._left():
             return items[-1].lines[-1] if items else screen.lines[-1]
@@ -228,6 +228,8 @@ class _Case:
         """The agent's own next try; exhausted when it waits for hours."""
         look = self.screen.look
         items = evidence.significant(self.screen)
+        if look.shared and busy is None:
+            return None  # words of a reply could stand there
         run: list[Item] = []
         if items and items[-1].kind == "busy":
             if look.is_retry(items[-1].words):
