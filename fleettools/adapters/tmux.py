@@ -115,7 +115,7 @@ class Tmux:
         said = err.strip() or out.strip() or f"status {status}"
         if status and said.startswith(_NO_SERVER) and "Permission denied" not in said:
             raise self.error("no server is running", "start tmux, or name its socket with -S or -L", NoServer)
-        if status and check and said.startswith("can't find pane"):
+        if status and check and said.startswith(("can't find pane", "no such pane")):
             raise self.error(f"no pane {said.rpartition(' ')[2]}", "tmux list-panes -a shows what there is", NoPane)
         if status and check:
             raise self.error(said, "see tmux(1)")

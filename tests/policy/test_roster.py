@@ -278,3 +278,20 @@ class TestRespawn:
         released, _ = roster.release(after("idle"), "let go", "release", T0, {})
         member, answer, _ = run(look("working", pid=31, at=20), member=released)
         assert member is not None and (member.state, answer.resolved) == ("busy", True)
+
+
+class TestSpawned:
+    """A spawned member is starting until a look at its pane says more, whichever comes first."""
+
+    def test_the_first_look_follows(self) -> None:
+        spawned = MemberState(server=SERVER, target="%3", pid=30, state="starting", since_ms=T0, joined_ms=T0)
+        assert roster.starting(None, spawned) == spawned
+        assert run(look("idle", None, at=1), member=spawned)[0].state == "idle"  # type: ignore[union-attr]
+
+    def test_a_look_that_was_faster_stays(self) -> None:
+        spawned = MemberState(server=SERVER, target="%3", pid=30, state="starting", since_ms=T0, joined_ms=T0)
+        assert roster.starting(after("working"), spawned).state == "busy"
+
+    def test_what_an_earlier_process_left_does_not(self) -> None:
+        spawned = MemberState(server=SERVER, target="%3", pid=31, state="starting", since_ms=T0, joined_ms=T0)
+        assert roster.starting(after("backend_error"), spawned) == spawned
