@@ -98,3 +98,36 @@ def test_a_released_member_is_sent_nothing_and_keeps_its_pane(desk: Desk) -> Non
     assert (again.status, again.records) == (1, [])
     assert "WARN" in again.said
     assert desk.screen(member[0])
+
+
+def test_a_persons_next_prompt_is_no_longer_the_tickets_turn(desk: Desk) -> None:
+    member = desk.agent("--ends", **MEMBER)
+    ticket = desk.run("send", "ada", stdin="please do it").records[0]
+    desk.now_ms += 5_000
+    assert _seen(desk, member[0]) == ("completed", True, ticket["id"])
+    desk.tmux("send-keys", "-t", member[0], "another thing", "Enter")
+    desk.until(lambda: "another thing" in desk.prompts())
+    desk.until(lambda: desk.screen(member[0]).count("All is done") == 2)
+    desk.now_ms += 5_000
+    (verdict,) = desk.look("resolve")
+    assert ("ticket" in verdict, verdict["resolved"], verdict["event"] != ticket["id"]) == (False, True, True)
+    (pane,) = desk.run("scrape").records
+    assert "turn" not in pane
+    (again,) = desk.look("resolve")
+    assert again["event"] == verdict["event"]
+
+
+def test_two_writers_to_one_pane_wait_for_each_other(desk: Desk) -> None:
+    desk.agent("--ends", **MEMBER)
+    desk.run("send", "ada", stdin="first of all")
+    senders = [desk.start("send", "ada") for _ in range(2)]
+    for number, sender in enumerate(senders):
+        assert sender.stdin is not None
+        sender.stdin.write(f"prompt number {number}")
+        sender.stdin.close()
+        sender.stdin = None
+    for sender in senders:
+        sender.communicate(timeout=60)
+    submitted = [f"prompt number {number}" for number, sender in enumerate(senders) if sender.returncode == 0]
+    assert submitted
+    assert sorted(desk.prompts()) == ["first of all", *submitted]
