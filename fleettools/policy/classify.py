@@ -122,7 +122,7 @@ class _Case:
         event = turn or f"{screen}@{pane.server or ''}/{pane.target or ''}"
         reset, rolled = None, False
         if found.text and found.outcome in ("exhausted", "backend_error", "retrying"):
-            reset = resets.read(found.text, records.to_ms(at), pane.tz)
+            reset = resets.read(found.text, records.to_ms(at), pane.tz, brief=found.outcome == "retrying")
             rolled = reset is not None and not pane.activity and resets.rolled(found.text, records.to_ms(at), pane.tz)
         line = scrubbed(found.line.strip())
         return records.Verdict(
@@ -185,7 +185,7 @@ class _Case:
 
     def _asking(self) -> Outcome | None:
         screen, look = self.screen, self.screen.look
-        if screen.frame is not None:
+        if screen.frame is not None and not (look.questions and any_of(tuple(look.questions)).match(screen.frame.text)):
             return None
         lines = screen.lines[screen.start :]
         question = next((line for line in lines if any_of(tuple(look.questions)).search(line)), None)

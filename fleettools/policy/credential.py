@@ -14,6 +14,7 @@ MAX_EVIDENCE = 64  # events remembered of one cool-off, quarantine or count
 RESAY_MS = 10_000  # what has stood unannounced for so long is written again
 
 OUTAGE, EXHAUSTION = "outage", "exhaustion"
+SPEAKING = frozenset({"backend_error", "exhausted", "retrying"})  # outcomes that may be evidence
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):

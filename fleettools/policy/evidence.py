@@ -126,7 +126,9 @@ def _judged(look: Look, text: str) -> str:
 
 def _rule(look: Look, words: str, bundled: tuple[bool, bool]) -> Rule | None:
     for rule in look.rules:
-        if rule.first in words and bundled[rule.kind != "exhausted"] and rule.within(words):
+        if rule.first not in words or not bundled[rule.kind != "exhausted"] or not rule.within(words):
+            continue
+        if rule.cause != "quota" or not look.is_momentary(words):
             return rule
     return None
 

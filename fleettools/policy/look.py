@@ -83,6 +83,9 @@ class Wordings(Data):
     errors: dict[Cause, list[str]] = {}
     harmless: list[str] = []  # taken out of an item's words before they are judged
     retrying: list[str] = []
+    # A limit that names one of `momentary` and none of `lasting` is over in a minute: no exhaustion.
+    momentary: list[str] = []
+    lasting: list[str] = []
 
 
 class Look(Wordings, dict=True, kw_only=True):
@@ -134,6 +137,18 @@ class Look(Wordings, dict=True, kw_only=True):
     def heads(self) -> tuple[str, ...]:
         """The squeezed `starts`."""
         return tuple(squeezed(phrase) for phrase in self.starts)
+
+    def is_momentary(self, words: str) -> bool:
+        """Whether the limit that the squeezed words name is one of a minute."""
+        brief, lasting = self._spans
+        return any(phrase in words for phrase in brief) and not any(phrase in words for phrase in lasting)
+
+    @cached_property
+    def _spans(self) -> tuple[list[str], list[str]]:
+        own, common = self, self.backends
+        return [squeezed(phrase) for phrase in (*own.momentary, *common.momentary)], [
+            squeezed(phrase) for phrase in (*own.lasting, *common.lasting)
+        ]
 
     @cached_property
     def innocent(self) -> tuple[str, ...]:

@@ -18,25 +18,27 @@ _AFTER = re.compile(
     rf"\s*:?\s*(?:in|after|for)?\s*(?:about|~)?\s*{_DURATION}"
 )
 _HINT = re.compile(
-    r"(?i)reset|again|until|renew|refresh|available|automatically|retry|wait|back|return|limit reached\s*\|"
+    r"(?i)reset|again|until|renew|refresh|available|automatically|access|retry|wait|back|return|limit reached\s*\|"
 )
+_SOON = re.compile(rf"(?i)\bresets?\s+(?:in|after)\s+{_DURATION}")
+_ONE = re.compile(r"(?i)\b(?:an?|one) (hour|minute|day)\b")
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])", re.I)
 _EPOCH = re.compile(r"limit reached\s*\|\s*(\d{10}|\d{13})\b")
-_ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?")
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]| at )(\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?")
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _DAYS = "mon tue wed thu fri sat sun".split()
 _MONTH = rf"({'|'.join(_MONTHS)})[a-z]*\.?"
-_TIME = r"(\d{1,2})(?::(\d\d))?(?::\d\d)?\s*([ap])?\.?(?(%d)m\b\.?)"
 _LEAD = r"(?i)\b(?:resets?|reset\s+time|again|renews?|refreshes|available|until|automatically|back|returns?)\b[:\s]*"
 _LEAD += r"(?:on\s+|at\s+|is\s+)*"
 _ZONE = re.compile(r"\s*\(?\s*([A-Z][A-Za-z_]+/\s?[A-Z][A-Za-z_/-]+|UTC|GMT|Z|[A-Z]{3,4})\b\s*\)?")
 _WHEN = re.compile(
     _LEAD
+    + r"(tomorrow,?\s+(?:at\s+)?)?"
     + rf"(?:({'|'.join(_DAYS)})[a-z]*\.?,?\s+(?:at\s+)?)?"
     + rf"(?:{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(\d{{4}})\b)?,?\s*(?:at\s+)?)?"
     + r"(?:(\d{1,2})(?::(\d\d))?(?::\d\d)?\s*(?:([ap])\.?m\b\.?)?)?"
 )
-_ON = re.compile(rf"(?i)\s+on\s+(?:(\d{{1,2}})\s+{_MONTH}|{_MONTH}\s+(\d{{1,2}}))")
+_ON = re.compile(rf"(?i)\s*\bon\s+(?:(\d{{1,2}})\s+{_MONTH}|{_MONTH}\s+(\d{{1,2}}))")
 _ABBREVIATED = {
     **dict.fromkeys(("UTC", "GMT", "Z"), "UTC"),
     **dict.fromkeys(("PST", "PDT", "PT"), "America/Los_Angeles"),
@@ -50,19 +52,21 @@ _ABBREVIATED = {
 }
 
 
-def read(text: str, at_ms: int, tz: str | None) -> int | None:
+def read(text: str, at_ms: int, tz: str | None, brief: bool = False) -> int | None:
     """Milliseconds since the epoch of the reset that the text names, at most 8 days after `at_ms`; None if unknown.
 
     A time of day counts in the zone named beside it, else in `tz` (an IANA name), and is the next such moment.
+    With `brief`, a reset in seconds counts too; a delay before the next try never does.
     """
-    text = " ".join(text.replace("\xa0", " ").split())
+    text = _ONE.sub(r"1 \1", " ".join(text.replace("\xa0", " ").split()))
     if not _HINT.search(text):
         return None
     for reader in (_epoch, _iso, _moment, _duration):
         moment = reader(text, at_ms, tz)
         if moment is not None:
             return moment if at_ms < moment <= at_ms + HORIZON_MS else None
-    return None
+    soon = _SOON.search(text) if brief else None
+    return at_ms + round(_seconds(soon[1]) * 1000) if soon else None
 
 
 def rolled(text: str, at_ms: int, tz: str | None) -> bool:
@@ -126,7 +130,7 @@ def _found(text: str, at_ms: int, tz: str | None) -> tuple[int, bool] | None:
 
 
 def _read_moment(text: str, match: re.Match[str], at_ms: int, tz: str | None) -> tuple[int, bool] | None:
-    weekday, month, day, year, hour, minute, half = match.groups()
+    tomorrow, weekday, month, day, year, hour, minute, half = match.groups()
     clock = _clock(hour, minute, half)
     if clock is None and (month is None or hour is not None):
         return None
@@ -140,7 +144,7 @@ def _read_moment(text: str, match: re.Match[str], at_ms: int, tz: str | None) ->
         return None
     at = datetime.fromtimestamp(at_ms / 1000, UTC).astimezone(zone)
     hours, minutes = clock or (0, 0)
-    for ahead in range(9):
+    for ahead in (1,) if tomorrow else range(9):
         on_day = at.date() + timedelta(days=ahead)
         if _is_day(on_day, weekday, month, day, year):
             moment = _ms(datetime(on_day.year, on_day.month, on_day.day, hours, minutes, tzinfo=zone))

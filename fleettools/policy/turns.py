@@ -12,6 +12,7 @@ from fleettools import records
 
 DELIVERY_MS = 60_000  # a fleet-send that has proved nothing by then has died
 KEPT = 8
+HIGHER = "a higher ordinal"
 AT_WORK = frozenset({"working", "retrying"})
 
 
@@ -19,6 +20,7 @@ class PastTurn(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
     """What is still known of an earlier turn, for looks that come late or come again."""
 
     event: str
+    began_ms: int
     screen: str | None = None
     ticket: str | None = None
     resolved: bool | None = None
@@ -72,13 +74,11 @@ def place(turn: TurnState | None, past: list[PastTurn], look: records.Verdict, t
         return Place("new", "the first look") if begins else Place("none", "no turn yet")
     if turn.delivered_at_ms is not None and turn.screen is None and not turn.ended:
         return _first_prompt(turn, past, look, ts_ms)
+    if ts_ms < turn.began_ms and look.event != turn.event:
+        return Place("old", "a look at an earlier turn", _at(past, ts_ms))
     if prompt is not None and turn.screen is not None:
         moved = _moved(turn.screen, prompt)
-        if moved and ts_ms < turn.seen_ms:
-            known = _known(past, prompt)
-            if known:
-                return Place("old", "a look at an earlier turn", known)
-        if moved and not (moved == "a higher ordinal" and ts_ms < turn.seen_ms):
+        if moved and not (moved == HIGHER and ts_ms < turn.seen_ms):
             return Place("new", moved)
     if turn.ended and look.outcome in AT_WORK and ts_ms >= turn.seen_ms:
         return Place("new", f"{look.outcome} after an end")
@@ -89,7 +89,7 @@ def _first_prompt(turn: TurnState, past: list[PastTurn], look: records.Verdict, 
     """A look at a ticket's turn of which no prompt was seen yet: it may still show what was there before the paste."""
     prompt = prompt_of(look)
     if ts_ms < (turn.delivered_at_ms or 0) and look.event != turn.event:
-        return Place("old", "from before the delivery", _known(past, prompt))
+        return Place("old", "from before the delivery", _at(past, ts_ms))
     before = past[-1] if past and past[-1].screen == prompt else None
     if turn.proven_ms is None and ts_ms < turn.began_ms + DELIVERY_MS and (before or not past or prompt is None):
         return Place("waiting", "a prompt is being delivered", before)
@@ -109,11 +109,12 @@ def _moved(last: str, screen: str) -> str:
     new_hash, _, new = screen.rpartition(":")
     if old_hash != new_hash:
         return "another last prompt"
-    return "a higher ordinal" if new.isdigit() and old.isdigit() and int(new) > int(old) else ""
+    return HIGHER if new.isdigit() and old.isdigit() and int(new) > int(old) else ""
 
 
-def _known(past: list[PastTurn], screen: str | None) -> PastTurn | None:
-    return next((turn for turn in reversed(past) if screen is not None and turn.screen == screen), None)
+def _at(past: list[PastTurn], ts_ms: int) -> PastTurn | None:
+    """The turn that was under way at a moment before the current one."""
+    return next((turn for turn in reversed(past) if turn.began_ms <= ts_ms), None)
 
 
 def event_of(server: str | None, target: str | None, screen: str | None, turns: int) -> str:
@@ -129,7 +130,9 @@ def remembered(past: list[PastTurn], turn: TurnState | None) -> list[PastTurn]:
     """The earlier turns with one more, the oldest forgotten."""
     if turn is None:
         return past
-    entry = PastTurn(event=turn.event, screen=turn.screen, ticket=turn.ticket, resolved=turn.resolved)
+    entry = PastTurn(
+        event=turn.event, began_ms=turn.began_ms, screen=turn.screen, ticket=turn.ticket, resolved=turn.resolved
+    )
     return [*past[1 - KEPT :], entry]
 
 
