@@ -152,7 +152,7 @@ def _look(member: MemberState, look: records.Verdict, ts_ms: int, settled: Settl
         return _vanished(member, seated, look, ts_ms, settled)
     found = turns.place(seated.turn, seated.past, look, ts_ms)
     if found.kind in ("old", "waiting"):
-        return seated, _of_another(seated, look, found)
+        return member, _of_another(member, look, found)
     after = seated if found.kind != "new" else _new_turn(seated, look, ts_ms)
     if after.turn is None:
         state = after.state if after.state in FAILED else _STATE.get(look.outcome, after.state)

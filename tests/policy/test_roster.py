@@ -1,6 +1,8 @@
 """The roster: every state and transition of a member (design section 5)."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fleettools import records
 from fleettools.policy import roster
@@ -110,6 +112,23 @@ def test_the_same_look_again_changes_nothing_and_says_the_same() -> None:
     assert again == member
     assert run(looks[-1], member=member)[1].event == first.event
     assert run(looks[1], member=member)[1].event == run(*looks[:2])[1].event
+
+
+OUTCOMES = ["working", "retrying", "blocked", "idle", "stale", "completed", "failed", "backend_error", "exhausted"]
+LOOKS = st.tuples(st.sampled_from(OUTCOMES), st.sampled_from(["a:1", "a:2", "b:1", "none:0"]))
+
+
+@given(st.lists(LOOKS, min_size=1, max_size=8))
+def test_any_record_may_come_again(seen: list[tuple[str, str]]) -> None:
+    """Whatever was seen: each look again, in any place, changes no member and gets the event that it had."""
+    stream = [look(outcome, screen, at=second) for second, (outcome, screen) in enumerate(seen)]
+    member, events = None, []
+    for one in stream:
+        member, answer, _ = run(one, member=member)
+        events.append(answer.event)
+    for one, event in zip(stream, events, strict=True):
+        again, answer, _ = run(one, member=member)
+        assert (again, answer.event) == (member, event)
 
 
 def test_two_turns_with_equal_words_are_two_events() -> None:

@@ -19,7 +19,7 @@ def turn(screen: str | None = "fix:1", outcome: str | None = "working", **more: 
 
 
 SENT = {"event": "t1", "ticket": "t1", "delivered_at_ms": T0, "seen_ms": 0}
-BEFORE = [PastTurn(event="e0", screen="old:1")]
+BEFORE = [PastTurn(event="e0", began_ms=T0 - 60_000, screen="old:1")]
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,7 @@ BEFORE = [PastTurn(event="e0", screen="old:1")]
             turn(outcome="failed"), look("working", "fix:1", T0 + 1), "same", id="working, seen before the end"
         ),
         pytest.param(turn(), look("completed", "old:1", T0 - 1), "old", id="an earlier turn's screen comes again"),
+        pytest.param(turn(), look("completed", "older:1", T0 - 90_000), "old", id="a screen of a forgotten turn"),
         pytest.param(turn(), look("completed", "old:1"), "new", id="an earlier prompt is given again"),
         pytest.param(turn(), look("working", "fix:2", T0 + 1), "same", id="a higher ordinal before it scrolled"),
         # A ticket's first prompt belongs to the ticket's turn; until it is submitted the screen shows what was before.
@@ -96,9 +97,11 @@ def test_a_look_belongs_to_the_turn(current: TurnState | None, seen: records.Ver
     assert found.reason
 
 
-def test_an_earlier_turns_screen_gets_that_turns_event() -> None:
-    found = turns.place(turn(), BEFORE, look("completed", "old:1", T0 - 1), T0 - 1)
-    assert found.past is not None and found.past.event == "e0"
+def test_a_late_look_gets_the_event_of_the_turn_that_was_under_way() -> None:
+    past = [PastTurn(event="e-1", began_ms=T0 - 90_000), *BEFORE]
+    for at, event in ((T0 - 1, "e0"), (T0 - 60_001, "e-1")):
+        found = turns.place(turn(), past, look("completed", "old:1", at), at)
+        assert found.past is not None and found.past.event == event
 
 
 @pytest.mark.parametrize(
