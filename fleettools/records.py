@@ -121,6 +121,16 @@ class Verdict(Seat, kw_only=True, tag="verdict"):
     ticket: str | None = None
 
 
+class VerdictHead(msgspec.Struct, kw_only=True, tag_field="type", tag="verdict"):
+    """So much of a verdict as tells whether a filter has to read the rest of it."""
+
+    v: Annotated[int, msgspec.Meta(ge=1, le=VERSION)] = VERSION
+    ts: Time
+    outcome: Outcome
+    server: str | None = None
+    target: str | None = None
+
+
 class Tmux(Record, kw_only=True, tag="tmux"):
     """A tmux server came, went, or does not answer. Only `down` releases members."""
 
@@ -278,7 +288,7 @@ class Notice(Record, kw_only=True, tag="notice"):
     text: str | None = None
 
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=msgspec.Struct)
 
 
 class _Head(msgspec.Struct):
@@ -323,7 +333,7 @@ def decode(line: bytes, cls: type[R]) -> R:
     except RecursionError:
         raise BadInput("nested too deeply", "expected one flat JSON object") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        name = cls.__name__.lower()
+        name = cls.__struct_config__.tag
         raise BadInput(f"not a {name} record ({error})", f"see fleet-records(5) for the fields of {name}") from None
 
 

@@ -90,8 +90,11 @@ class Correlator:
 
     def verdict(self, raw: bytes) -> Iterable[bytes]:
         """The verdict as it came, then what it causes; only evidence touches the store."""
+        head = self._records.decode(raw, self._records.VerdictHead)
+        first_look = _remember(self._looked_at, (head.server, head.target))
+        if head.outcome not in self._policy.SPEAKING:
+            return (raw,)
         verdict = self._records.decode(raw, self._records.Verdict)
-        first_look = _remember(self._looked_at, (verdict.server, verdict.target))
         kind = self._policy.kind(verdict, self._rules)
         if kind is None:
             return (raw,)

@@ -4,13 +4,13 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 
-def _run(command: list[str | Path], user: int | None) -> None:
+def _run(command: Sequence[str | Path], user: int | None) -> None:
     subprocess.run(command, user=user, group=user, check=True, capture_output=True, timeout=60, cwd="/")
 
 
@@ -30,7 +30,7 @@ def postgres_server() -> Iterator[tuple[Path, Path, int | None]]:
         data = folder / "data"
         _run([programs / "initdb", "-D", data, "-U", "fleet", "-A", "trust", "-N", "--no-locale", "-E", "UTF8"], user)
         options = f"-k {folder} -c listen_addresses='' -c fsync=off"
-        start = ["start", "-w", "-t", "60", "-o", options, "-l", folder / "log"]
+        start: list[str | Path] = ["start", "-w", "-t", "60", "-o", options, "-l", folder / "log"]
         _run([programs / "pg_ctl", "-D", data, *start], user)
         try:
             yield programs, data, user

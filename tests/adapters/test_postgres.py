@@ -36,7 +36,17 @@ def test_a_server_that_restarts_is_waited_for(postgres_url: str, postgres_server
     programs, data, user = postgres_server
     store = PostgresStore(postgres_url)
     store.put("a", b"1", 0)
-    restart = [programs / "pg_ctl", "-D", data, "restart", "-m", "fast", "-w", "-l", data.parent / "log"]
+    restart: list[str | Path] = [
+        programs / "pg_ctl",
+        "-D",
+        data,
+        "restart",
+        "-m",
+        "fast",
+        "-w",
+        "-l",
+        data.parent / "log",
+    ]
     subprocess.run(restart, user=user, group=user, check=True, capture_output=True, timeout=60, cwd="/")
     assert store.put("a", b"2", 1)
     store.close()

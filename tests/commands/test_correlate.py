@@ -288,17 +288,15 @@ correlate.main()
 """
 
 
+def crash(env: dict[str, str]) -> None:
+    command = [sys.executable, "-c", CRASHING]
+    done = subprocess.run(command, input=b"".join(OUTAGE), capture_output=True, timeout=60, env=env, cwd=env["HOME"])
+    assert done.returncode == -signal.SIGKILL and b"incident" not in done.stdout
+
+
 def test_what_was_committed_is_said_by_the_next_run_with_the_same_bytes(env: dict[str, str]) -> None:
     fixed = env | {"FLEET_NOW": "2026-01-01T00:01:00Z"}
-    done = subprocess.run(
-        [sys.executable, "-c", CRASHING],
-        input=b"".join(OUTAGE),
-        capture_output=True,
-        timeout=60,
-        env=fixed,
-        cwd=env["HOME"],
-    )
-    assert done.returncode == -signal.SIGKILL and b"incident" not in done.stdout
+    crash(fixed)
     meant = run(env, b"".join(OUTAGE), "--state", "memory:")[3].splitlines(keepends=True)[-1]
     # Another process may still be about to write it.
     assert run(env | {"FLEET_NOW": "2026-01-01T00:01:09.999Z"}, b"")[3] == b""
@@ -318,29 +316,27 @@ def test_a_reader_that_is_gone_leaves_the_incident_to_the_next_run(env: dict[str
     assert kinds(run(env | {"FLEET_NOW": "2026-01-01T00:02:00Z"}, b"")[1]) == ["incident"]
 
 
-def test_what_stands_unannounced_is_looked_for_while_the_input_is_quiet(env: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("busy", [False, True], ids=["quiet", "busy"])
+def test_what_stands_unannounced_is_looked_for_whether_the_input_is(env: dict[str, str], busy: bool) -> None:
     script = CRASHING.replace("correlate.Correlator._said = crash", "correlate.TICK = 0.05")
-    process = subprocess.Popen(
-        [sys.executable, "-c", script],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=env,
-        cwd=env["HOME"],
-        bufsize=0,
-    )
+    piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
+    process = subprocess.Popen([sys.executable, "-c", script], env=env, cwd=env["HOME"], **piped)  # type: ignore[call-overload]
+    stop = threading.Event()
+
+    def talk() -> None:
+        while busy and not stop.wait(0.005):
+            process.stdin.write(b'{"type":"x"}\n')
+
+    talker = threading.Thread(target=talk)
+    talker.start()
     try:
         crashed = env | {"FLEET_NOW": "2026-01-01T00:01:00Z"}
-        subprocess.run(
-            [sys.executable, "-c", CRASHING],
-            input=b"".join(OUTAGE),
-            capture_output=True,
-            timeout=60,
-            env=crashed,
-            cwd=env["HOME"],
-        )
-        assert process.stdout
-        assert json.loads(process.stdout.readline())["type"] == "incident"
+        crash(crashed)
+        said = iter(process.stdout.readline, b"")
+        assert next(line for line in said if b'"x"' not in line).startswith(b'{"type":"incident"')
     finally:
+        stop.set()
+        talker.join()
         process.kill()
         process.communicate()
 

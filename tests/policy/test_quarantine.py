@@ -21,7 +21,7 @@ def used_up(event: str, ts: float, resets: float | None = None, at: float | None
         resets_ms=None if resets is None else T0 + round(1000 * resets),
         server="h:/s:1",
         target=more.pop("target", f"%{event}"),
-        **more,
+        **more,  # type: ignore[arg-type]
     )
 
 
