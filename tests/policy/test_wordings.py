@@ -1,0 +1,56 @@
+"""No wording without a message that it must match as a failure and must not match as a quotation."""
+
+import json
+
+import drawing
+import pytest
+import yaml
+
+from fleettools import records
+from fleettools.adapters import agentfiles
+from fleettools.policy.classify import judge
+from fleettools.policy.patterns import Rules
+
+LINES = (drawing.SAMPLES / "wordings.jsonl").read_text().splitlines()
+WORDINGS = [json.loads(line) for line in LINES]
+QUOTED = (
+    "The log ends with:\n\n{}",
+    "1. start of the run\n2. {}",
+    "Found in the log: {}\n\nNothing else is wrong there, and the tests pass.",
+)
+
+
+def verdict(agent: str, text: str) -> records.Verdict:
+    pane = records.Pane(ts="2026-11-30T02:00:00.000Z", text=text, tz="UTC", agent=agent)
+    return judge(pane, agentfiles.load(agent), Rules())
+
+
+def phrases(file: str) -> set[str]:
+    data = yaml.safe_load(open(f"{agentfiles.BUNDLED}/{file}.yaml", encoding="utf-8"))
+    kinds = (data.get("exhausted") or {}, data.get("errors") or {})
+    return {phrase for kind in kinds for listed in kind.values() for phrase in listed}
+
+
+@pytest.mark.parametrize("file", ["_backends", *agentfiles.names()])
+def test_every_phrase_has_a_message_of_its_own(file: str) -> None:
+    assert phrases(file) == {wording["phrase"] for wording in WORDINGS if wording["file"] == file}
+
+
+@pytest.mark.parametrize("wording", WORDINGS, ids=lambda wording: f"{wording['agent']} {wording['phrase']}")
+def test_a_phrase_decides_a_failure_and_no_quotation(wording: dict[str, str]) -> None:
+    agent, text = wording["agent"], wording["text"]
+    starts = agentfiles.load(agent).starts  # type: ignore[union-attr]
+    own = f"API Error: {text}" if starts and not text.lower().startswith(tuple(starts)) else text
+    failed = verdict(agent, drawing.failure(agent, own))
+    assert (failed.outcome, failed.cause) == (wording["outcome"], wording["cause"])
+    assert failed.pattern == f"{agent}: {wording['phrase']}"
+    for form in QUOTED:
+        assert verdict(agent, drawing.reply(agent, form.format(text))).outcome == "completed", form
+
+
+@pytest.mark.parametrize("start", agentfiles.load("claude").starts)  # type: ignore[union-attr]
+def test_a_message_that_begins_as_failures_do_is_one_and_its_quotation_is_none(start: str) -> None:
+    text = f"{start[0].upper()}{start[1:]}"
+    assert verdict("claude", drawing.failure("claude", text)).outcome in ("backend_error", "exhausted")
+    for form in QUOTED:
+        assert verdict("claude", drawing.reply("claude", form.format(text))).outcome == "completed", form
