@@ -21,7 +21,7 @@ def main(ctx: Context, ticket: str, text: str | None, state_url: str | None) -> 
     from fleettools.adapters import clock
     from fleettools.adapters.members import settle
     from fleettools.adapters.store import change, read
-    from fleettools.policy import roster, tickets
+    from fleettools.policy import handover, roster, tickets
     from fleettools.policy.screen import scrubbed
 
     reply = scrubbed(_from_stdin(ctx) if text is None else text)
@@ -34,7 +34,7 @@ def main(ctx: Context, ticket: str, text: str | None, state_url: str | None) -> 
     settled = read(store, tickets.ticket_key(ticket), tickets.TicketState)
     assert settled is not None
     key = roster.member_key(settled.server, settled.target)
-    change(store, key, roster.MemberState, lambda member: (roster.replied(member, ticket, now_ms), None))
+    change(store, key, roster.MemberState, lambda member: (handover.replied(member, ticket, now_ms), None))
     ctx.out.write(records.encode(tickets.record(settled, **clock.stamp())))
     ctx.out.flush()
     return Exit.OK

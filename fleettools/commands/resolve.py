@@ -24,7 +24,7 @@ class Resolver:
         """The verdict with `resolved`; one about a lead passes untouched."""
         from fleettools import records
         from fleettools.adapters.members import commit
-        from fleettools.policy import roster
+        from fleettools.policy import marking, roster
 
         seen = records.decode(line, records.Verdict)
         if seen.role == "lead":
@@ -33,7 +33,7 @@ class Resolver:
         if seen.server is None or seen.target is None:
             yield records.patched(line, resolved=True)
             return
-        answer = commit(self._store, seen.server, seen.target, lambda member, won: roster.step(member, seen, won))
+        answer = commit(self._store, seen.server, seen.target, lambda member, won: marking.step(member, seen, won))
         if not answer.known:
             self._warn(seen, answer)
         changes: dict[str, object] = {"resolved": answer.resolved, "event": answer.event}

@@ -76,7 +76,7 @@ def _member(ctx: Context, store: "Store", tmux: "Tmux", target: str) -> "tuple[P
     from fleettools.adapters import fleet
     from fleettools.adapters.members import commit
     from fleettools.adapters.store import read
-    from fleettools.policy import roster
+    from fleettools.policy import marking, roster
 
     rows = {row.id: row for row in tmux.panes()}
     server = next(iter(rows.values())).server if rows else tmux.server()
@@ -90,7 +90,7 @@ def _member(ctx: Context, store: "Store", tmux: "Tmux", target: str) -> "tuple[P
         raise NotNow("nothing was typed", "fleet-list shows the members, tmux list-panes -a the panes")
     row = rows[pane]
     if pane in looks and (known is None or known.pid not in (None, row.pid)):
-        commit(store, server, pane, lambda member, won: roster.step(member, looks[pane], won))
+        commit(store, server, pane, lambda member, won: marking.step(member, looks[pane], won))
     member = read(store, roster.member_key(server, pane), roster.MemberState)
     if member is None or member.pid not in (None, row.pid):
         raise NotNow(f"{target} runs another process than the roster knows", "nothing was typed")
@@ -137,9 +137,9 @@ class Sending:
     def refusal(self, member: "MemberState | None") -> str:
         """Why the member may not be sent anything, empty when it may."""
         from fleettools.adapters import clock
-        from fleettools.policy import roster
+        from fleettools.policy import handover
 
-        return roster.may_be_sent(member, clock.now_ms())
+        return handover.may_be_sent(member, clock.now_ms())
 
     def unfit(self, prompt: str) -> str:
         """Why this prompt cannot go to this agent, empty when it can."""
@@ -179,7 +179,7 @@ class Sending:
         from fleettools import records
         from fleettools.adapters import clock
         from fleettools.adapters.store import change
-        from fleettools.policy import roster, tickets
+        from fleettools.policy import handover, roster, tickets
         from fleettools.policy.screen import scrubbed
 
         if name != "typed":
@@ -190,7 +190,7 @@ class Sending:
         def begin(member: roster.MemberState | None) -> tuple[roster.MemberState | None, roster.MemberState | None]:
             if member is None or self.refusal(member):
                 return member, None
-            return roster.open_ticket(member, self._ticket, baseline, now_ms), member
+            return handover.open_ticket(member, self._ticket, baseline, now_ms), member
 
         key = roster.member_key(self._row.server, self._row.id)
         before = change(self._store, key, roster.MemberState, begin)
@@ -211,7 +211,7 @@ class Sending:
         from fleettools.adapters import clock
         from fleettools.adapters.members import settle
         from fleettools.adapters.store import change, read
-        from fleettools.policy import roster, tickets
+        from fleettools.policy import handover, roster, tickets
 
         if not self._opened:
             return False
@@ -219,8 +219,8 @@ class Sending:
 
         def end(member: roster.MemberState | None) -> tuple[roster.MemberState | None, bool]:
             if result.outcome == "submitted":
-                return roster.prove(member, self._ticket, now_ms), True
-            return roster.withdraw(member, self._before, self._ticket, now_ms)
+                return handover.prove(member, self._ticket, now_ms), True
+            return handover.withdraw(member, self._before, self._ticket, now_ms)
 
         submitted = change(self._store, roster.member_key(self._row.server, self._row.id), roster.MemberState, end)
         if not submitted:

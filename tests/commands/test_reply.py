@@ -9,7 +9,7 @@ from pathlib import Path
 from desk import NOON, Desk, stamp
 
 from fleettools.adapters.store import change, open_store, read
-from fleettools.policy import roster, tickets
+from fleettools.policy import handover, roster, tickets
 from fleettools.policy.roster import MemberState
 from fleettools.policy.tickets import TicketState
 
@@ -56,7 +56,7 @@ def test_reply_and_verdict_race_from_separate_processes_and_one_of_them_settles_
 def _deliver(store, number: int) -> None:  # type: ignore[no-untyped-def]
     target, ticket = f"%{number}", f"t{number}"
     idle = MemberState(server=SERVER, target=target, pid=7, profile="a", state="idle", since_ms=NOON, joined_ms=NOON)
-    member = roster.prove(roster.open_ticket(idle, ticket, "", NOON), ticket, NOON)
+    member = handover.prove(handover.open_ticket(idle, ticket, "", NOON), ticket, NOON)
     opened = TicketState(id=ticket, server=SERVER, target=target, event=ticket, opened_ms=NOON)
     change(store, tickets.ticket_key(ticket), TicketState, lambda _: (opened, None))
     change(store, roster.member_key(SERVER, target), MemberState, lambda _: (member, None))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleettools import records
-from fleettools.policy import roster
+from fleettools.policy import handover, marking, roster
 from fleettools.policy.roster import Answer, MemberState
 
 T0 = 1_000_000
@@ -26,11 +26,11 @@ def run(
     answer, asked = Answer(""), []
     for seen in looks:
         settled: dict[str, bool] = {}
-        member, answer = roster.step(member, seen, settled)
+        member, answer = marking.step(member, seen, settled)
         while answer.asks:
             asked += [f"{ask.ticket} {ask.by} {ask.outcome}" for ask in answer.asks]
             settled |= {ask.ticket: won for ask in answer.asks}
-            member, answer = roster.step(member, seen, settled)
+            member, answer = marking.step(member, seen, settled)
     return member, answer, asked
 
 
@@ -43,8 +43,8 @@ def after(*outcomes: str) -> MemberState:
 
 def sent(member: MemberState, ticket: str = "t1", at: int = 10) -> MemberState:
     """The member with a ticket delivered to it."""
-    opened = roster.open_ticket(member, ticket, "baseline", T0 + 1000 * at)
-    proven = roster.prove(opened, ticket, T0 + 1000 * at + 500)
+    opened = handover.open_ticket(member, ticket, "baseline", T0 + 1000 * at)
+    proven = handover.prove(opened, ticket, T0 + 1000 * at + 500)
     assert proven is not None
     return proven
 
@@ -99,9 +99,9 @@ def test_no_prompt_is_delivered_to_a_member_that_cannot_take_it() -> None:
     released, _ = roster.release(after("idle"), "let go", "release", T0, {})
     refusing = [None, released, after("failed"), after("backend_error"), after("exhausted"), after("blocked")]
     refusing.append(run(look("working", gone=True, at=1), member=after("working"))[0])
-    refusing.append(roster.open_ticket(after("idle"), "t1", "", T0))
-    assert all(roster.may_be_sent(member, T0 + 1) for member in refusing)
-    assert not any(roster.may_be_sent(after(outcome), T0 + 1) for outcome in ("idle", "completed"))
+    refusing.append(handover.open_ticket(after("idle"), "t1", "", T0))
+    assert all(handover.may_be_sent(member, T0 + 1) for member in refusing)
+    assert not any(handover.may_be_sent(after(outcome), T0 + 1) for outcome in ("idle", "completed"))
 
 
 def test_the_same_look_again_changes_nothing_and_says_the_same() -> None:
@@ -155,7 +155,7 @@ class TestTicket:
         assert run(look(outcome, "do:1", at=13), member=member)[1].resolved is False
 
     def test_a_reply_makes_the_member_done_and_its_later_verdict_lose(self) -> None:
-        member = roster.replied(sent(after("idle")), "t1", T0 + 11_000)
+        member = handover.replied(sent(after("idle")), "t1", T0 + 11_000)
         assert member is not None and member.state == "done"
         member, answer, asked = run(look("working", "do:1", at=12), look("backend_error", "do:1", at=13), member=member)
         assert member is not None
@@ -193,24 +193,24 @@ class TestTicket:
 
     def test_a_prompt_that_did_not_go_in_leaves_the_turn_before(self) -> None:
         before = after("working", "completed")
-        opened = roster.open_ticket(before, "t1", "", T0)
-        assert roster.withdraw(opened, before, "t1", T0) == (before, False)
+        opened = handover.open_ticket(before, "t1", "", T0)
+        assert handover.withdraw(opened, before, "t1", T0) == (before, False)
 
     def test_a_look_that_sees_its_prompt_is_as_good_as_fleet_sends_own(self) -> None:
         """The new prompt may fail before fleet-send has its proof; its error must not wait, nor count twice."""
         before = after("idle")
-        opened = roster.open_ticket(before, "t1", "", T0)
+        opened = handover.open_ticket(before, "t1", "", T0)
         member, answer, asked = run(look("backend_error", "do:1", at=1), member=opened)
         assert member is not None
         assert (answer.event, member.state, asked) == ("t1", "backend_error", ["t1 verdict backend_error"])
-        proven, submitted = roster.withdraw(member, before, "t1", T0 + 2_000)
+        proven, submitted = handover.withdraw(member, before, "t1", T0 + 2_000)
         assert proven is not None and submitted
         assert proven.state == "backend_error"
         assert run(look("backend_error", "do:1", at=3), member=proven)[1].event == "t1"
 
     def test_until_then_the_screen_shows_what_was_before(self) -> None:
         before = after("working", "completed")
-        opened = roster.open_ticket(before, "t1", "", T0 + 5_000)
+        opened = handover.open_ticket(before, "t1", "", T0 + 5_000)
         member, answer, asked = run(look("completed", at=6), member=opened)
         assert before.turn is not None
         assert (answer.event, member, asked) == (before.turn.event, opened, [])
@@ -250,7 +250,7 @@ def test_release_settles_the_open_ticket() -> None:
     ],
 )
 def test_an_unknown_target_is_an_explicit_false(seen: records.Verdict) -> None:
-    member, answer = roster.step(None, seen, {})
+    member, answer = marking.step(None, seen, {})
     assert (member, answer.resolved, answer.known) == (None, False, False)
     assert roster.release(None, "let go", "release", T0, {})[1] == Answer(
         "no member is known in that pane", resolved=False, known=False
@@ -269,7 +269,7 @@ def test_an_unknown_target_is_an_explicit_false(seen: records.Verdict) -> None:
     ],
 )
 def test_a_pane_joins_the_roster_by_what_it_says_of_itself(seat: dict[str, str | None], joins: bool) -> None:
-    member, answer = roster.step(None, look("completed", **seat), {})
+    member, answer = marking.step(None, look("completed", **seat), {})
     assert (member is not None, answer.resolved) == (joins, True)
 
 

@@ -1,0 +1,74 @@
+"""A prompt on its way to a member: whether it may be sent, the turn that its ticket begins, and a reply to it."""
+
+import msgspec
+
+from fleettools.policy import turns
+from fleettools.policy.roster import FAILED, MemberState, entered
+from fleettools.policy.turns import TurnState
+
+
+def may_be_sent(member: MemberState | None, now_ms: int) -> str:
+    """Why no prompt may be delivered to a member, empty when one may."""
+    if member is None or member.state == "released":
+        return "is no member of the fleet"
+    if member.gone:
+        return "has lost its pane"
+    if member.state in FAILED:
+        return f"has failed ({member.failure_reason}); start a new turn in its pane to reinstate it"
+    if member.state == "blocked":
+        return "is asking a person something"
+    turn = member.turn
+    if turn and turn.delivered_at_ms and turn.proven_ms is None and now_ms < turn.began_ms + turns.DELIVERY_MS:
+        return "is being sent another prompt"
+    return ""
+
+
+def open_ticket(member: MemberState, ticket: str, baseline: str, now_ms: int) -> MemberState:
+    """Begin a ticket's turn, before its prompt is pasted; looks wait until `prove` or `withdraw`."""
+    turn = TurnState(event=ticket, ticket=ticket, began_ms=now_ms, delivered_at_ms=now_ms, baseline=baseline)
+    before = member.turn.open_ticket if member.turn else None
+    return msgspec.structs.replace(
+        member,
+        turn=turn,
+        count=member.count + 1,
+        past=turns.remembered(member.past, member.turn),
+        earlier=[*member.earlier, before] if before else member.earlier,
+    )
+
+
+def prove(member: MemberState | None, ticket: str, now_ms: int) -> MemberState | None:
+    """The prompt was seen submitted: from now on what the pane shows is the ticket's turn."""
+    if member is None or member.turn is None or member.turn.event != ticket:
+        return member
+    seen = member.turn.outcome is not None
+    after = msgspec.structs.replace(member, turn=msgspec.structs.replace(member.turn, proven_ms=now_ms))
+    return after if seen else entered(after, "busy", now_ms)
+
+
+def withdraw(
+    member: MemberState | None, before: MemberState, ticket: str, now_ms: int
+) -> tuple[MemberState | None, bool]:
+    """The prompt did not go in: the turn before it is the current one again.
+
+    Unless a look has seen the prompt submitted: then the answer is true, and it is proved after all.
+    """
+    if member is None or member.turn is None or member.turn.event != ticket:
+        return member, False
+    if member.turn.screen is not None:
+        return prove(member, ticket, now_ms), True
+    earlier = msgspec.structs.replace(
+        member, turn=before.turn, count=before.count, past=before.past, earlier=before.earlier
+    )
+    return earlier, False
+
+
+def replied(member: MemberState | None, ticket: str, now_ms: int) -> MemberState | None:
+    """A reply settled the ticket: the member is done, and the turn's own verdict comes too late."""
+    if member is None:
+        return None
+    if ticket in member.earlier:
+        return msgspec.structs.replace(member, earlier=[other for other in member.earlier if other != ticket])
+    if member.turn is None or member.turn.open_ticket != ticket:
+        return member
+    after = msgspec.structs.replace(member, turn=msgspec.structs.replace(member.turn, resolved=False))
+    return after if member.state in (*FAILED, "released") else entered(after, "done", now_ms)
