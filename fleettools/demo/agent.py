@@ -45,16 +45,26 @@ class Screen:
         lines += [rule, f"❯\u00a0{self.typed}\x1b[7m \x1b[0m", rule, f"  {GREY}{footer}{PLAIN}"]
         return "\x1b[H\x1b[2J" + "\r\n".join(lines[-rows:])
 
-    def take(self, text: str) -> None:
-        """What came from the keyboard: a paste stays in the composer, Enter alone submits it."""
-        if PASTE in text:
-            self.typed += text.partition(PASTE)[2].partition(PASTE_END)[0]
-        elif text == "\r" and self.typed:
-            self.prompt(self.typed)
-            self.typed = ""
-            self.end(WHITE, "I will run fleet-list and hold back new work on that credential.")
-        elif text.isprintable():
-            self.typed += text
+    def take(self, text: str) -> str:
+        """What came from the keyboard: Enter submits what a paste or keys have put into the composer.
+
+        Gives back the beginning of a paste whose end has not come yet.
+        """
+        while text:
+            if text.startswith(PASTE):
+                pasted, end, text = text.removeprefix(PASTE).partition(PASTE_END)
+                if not end:
+                    return PASTE + pasted
+                self.typed += pasted
+                continue
+            key, text = text[0], text[1:]
+            if key == "\r" and self.typed:
+                self.prompt(self.typed)
+                self.typed = ""
+                self.end(WHITE, "I will run fleet-list and hold back new work on that credential.")
+            elif key.isprintable():
+                self.typed += key
+        return ""
 
 
 def main() -> None:
@@ -69,7 +79,7 @@ def main() -> None:
     before = termios.tcgetattr(0)
     tty.setraw(0)
     try:
-        shown = ""
+        shown = unread = ""
         while True:
             if shown != screen.drawn():
                 shown = screen.drawn()
@@ -81,7 +91,7 @@ def main() -> None:
                 text = os.read(0, 65536).decode(errors="replace")
                 if not text or "\x03" in text:
                     return
-                screen.take(text)
+                unread = screen.take(unread + text)
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)
 

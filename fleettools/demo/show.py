@@ -83,8 +83,9 @@ def _server(folder: str) -> Iterator[tuple[Tmux, dict[str, tuple[str, int]]]]:
                 tmux.run(["set-option", "-p", "-t", panes[member.name][0], option, value])
         yield tmux, panes
     finally:
-        with suppress(Unavailable):
+        with suppress(Unavailable, FileNotFoundError):
             tmux.run(["kill-server"])
+            os.unlink(tmux.socket)
 
 
 def _ids(said: str) -> tuple[str, int]:

@@ -1,0 +1,410 @@
+"""fleetd: the whole pipe on real tmux, kept up, drained, reloaded; and nothing of it is left when it has ended."""
+
+import json
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sandbox import AGENT, ROOT, Sandbox, sandbox, wait_for
+
+LOGGING_AGENT = ROOT / "tests/commands/claude.py"
+
+
+class Running:
+    """A fleetd, what it has written so far, and its stages."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", box: Sandbox) -> None:
+        self.process, self._box = process, box
+        self.out = bytearray()
+        self.err = bytearray()
+        for stream, into in ((process.stdout, self.out), (process.stderr, self.err)):
+            threading.Thread(target=self._collect, args=(stream, into), daemon=True).start()
+
+    @staticmethod
+    def _collect(stream: Any, into: bytearray) -> None:
+        while chunk := os.read(stream.fileno(), 65536):
+            into.extend(chunk)
+
+    @property
+    def said(self) -> str:
+        return self.err.decode()
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in bytes(self.out).splitlines(keepends=True) if line.endswith(b"\n")]
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [record for record in self.records if record["type"] == kind]
+
+    def stages(self) -> dict[str, int]:
+        """The running stages of this fleetd: name -> pid."""
+        found = {}
+        for pid in ours(self._box):
+            words = cmdline(pid)
+            name = next((word for word in words if word.startswith("fleettools.commands.")), "")
+            if name and not name.endswith(".fleetd"):
+                found[name.rpartition(".")[2]] = pid
+        return found
+
+    def wait_until_up(self) -> None:
+        wait_for(lambda: len(self.stages()) == 5, "starting five stages")
+
+    def end(self, signum: int = signal.SIGTERM) -> int:
+        """End it; gives its status."""
+        self.process.send_signal(signum)
+        return self.process.wait(20)
+
+
+def cmdline(pid: int) -> list[str]:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    return []
+
+
+def ours(box: Sandbox) -> list[int]:
+    """The processes of fleettools that live in a sandbox, apart from what its panes run."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            environ, words = (entry / "environ").read_bytes(), cmdline(int(entry.name))
+            panes = any(word.endswith(("agent.py", "claude.py", "tmux")) for word in words)
+            if f"HOME={box.folder}\0".encode() in environ and any("fleettools" in word for word in words) and not panes:
+                found.append(int(entry.name))
+    return found
+
+
+@contextmanager
+def fleetd(box: Sandbox, *args: str, env: dict[str, str] | None = None) -> Iterator[Running]:
+    command = [sys.executable, "-P", "-m", "fleettools.commands.fleetd", *args]
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=box.env | (env or {}), cwd=box.work,
+    )  # fmt: skip
+    running = Running(process, box)
+    try:
+        yield running
+    finally:
+        process.kill()
+        process.wait()
+        for pid in ours(box):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture(name="box")
+def _box() -> Iterator[Sandbox]:
+    with sandbox() as box:
+        yield box
+
+
+@pytest.fixture(name="quiet")
+def _quiet() -> Iterator[Sandbox]:
+    """A sandbox with a tmux server and no member."""
+    with sandbox(panes=False) as box:
+        try:
+            box.tmux("-f", "/dev/null", "new-session", "-d", "-s", "quiet", "sleep 600")
+            yield box
+        finally:
+            subprocess.run(["tmux", "-S", str(box.socket), "kill-server"], capture_output=True, check=False)
+
+
+def fail(box: Sandbox, *panes: str) -> None:
+    """Let the backend of these panes' agents fail in a turn that a person begins there."""
+    for pane in panes:
+        box.tmux("send-keys", "-t", pane, "go on", "Enter")
+        wait_for(lambda: "❯ go on" in box.screen(pane), "the prompt")  # noqa: B023
+        os.kill(int(box.tmux("display-message", "-p", "-t", pane, "#{pane_pid}")), signal.SIGUSR1)
+
+
+def test_an_outage_is_said_once_and_the_lead_is_told_once(box: Sandbox) -> None:
+    with fleetd(box) as running:
+        running.wait_until_up()
+        fail(box, "%1", "%2")
+        wait_for(lambda: running.of("delivery"), "the notice")
+        assert [one["credentialId"] for one in running.of("incident")] == ["team-a"]
+        assert [one["outcome"] for one in running.of("delivery")] == ["submitted"]
+        assert {one["type"] for one in running.records} <= {"incident", "delivery", "tmux"}
+        assert "coverage: configured: none; bundled: claude-a, claude-b, codex-b; legacy: none\n" in running.said
+        assert running.end() == -signal.SIGTERM
+        assert not ours(box)
+    assert "run fleet-list" in box.screen("%0")
+
+
+def test_all_writes_the_verdicts_too(box: Sandbox) -> None:
+    with fleetd(box, "run", "--all") as running:
+        wait_for(lambda: {one["target"] for one in running.of("verdict")} >= {"%1", "%2", "%3"}, "the verdicts")
+        assert running.end(signal.SIGINT) == -signal.SIGINT
+        assert not ours(box)
+
+
+def test_every_incident_and_every_notice_comes_once_whichever_stage_is_killed() -> None:
+    """Five accounts fail, each while another stage is killed; the members of one fail together."""
+    chosen = random.Random(os.environ.get("FLEET_TEST_SEED", "7"))
+    victims = ["scrape", "classify", "resolve", "correlate", "notify"]
+    chosen.shuffle(victims)
+    with sandbox(panes=False) as box:
+        try:
+            log = box.folder / "told"
+            panes = _many(box, len(victims), log)
+            with fleetd(box) as running:
+                for number, victim in enumerate(victims):
+                    running.wait_until_up()
+                    fail(box, *panes[number])
+                    time.sleep(chosen.uniform(0, 1.5))
+                    with suppress(KeyError, ProcessLookupError):
+                        os.kill(running.stages()[victim], signal.SIGKILL)
+                        wait_for(lambda: f"fleet-{victim} was killed by SIGKILL" in running.said, "saying it")  # noqa: B023
+                wait_for(lambda: len({one["id"] for one in running.of("delivery")}) == len(victims), "all notices")
+                assert running.end() == -signal.SIGTERM
+                assert not ours(box)
+            lines = bytes(running.out).splitlines(keepends=True)
+            assert all(line.endswith(b"\n") and json.loads(line) for line in lines)
+            incidents = {one["id"]: one["credentialId"] for one in running.of("incident")}
+            assert sorted(incidents.values()) == [f"team-{number}" for number in range(len(victims))]
+            told = log.read_text()
+            for one in running.of("delivery"):
+                name = incidents[one["id"]]
+                typed = len(re.findall(rf"\b{name}\b", told))
+                assert typed == 1 if one["outcome"] == "submitted" else typed <= 1, (name, one, told)
+                assert one["outcome"] in ("submitted", "unknown")
+            assert len(running.of("delivery")) == len(victims)
+        finally:
+            subprocess.run(["tmux", "-S", str(box.socket), "kill-server"], capture_output=True, check=False)
+
+
+def _many(box: Sandbox, credentials: int, log: Path) -> list[list[str]]:
+    """A lead that logs what is submitted to it, and two members on each credential."""
+    names = [f"team-{number}" for number in range(credentials)]
+    profiles = "\n".join(f"  p{i}: {{agent: claude, credentialId: {name}}}" for i, name in enumerate(names))
+    (box.work / "fleetd.yaml").write_text(f"profiles:\n{profiles}\n")
+    lead = f"PYTHONPATH={ROOT} exec {sys.executable} {LOGGING_AGENT} {log} --ends"
+    box.tmux("-f", "/dev/null", "new-session", "-d", "-x", "110", "-y", "40", "-s", "work", lead)
+    box.tmux("set-option", "-p", "-t", "%0", "@fleet_agent", "claude")
+    made: list[list[str]] = []
+    for number in range(credentials):
+        made.append([])
+        for _ in range(2):
+            agent = (sys.executable, "-I", str(AGENT), "work on it")
+            pane = box.tmux("new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "work:", "--", *agent).strip()
+            box.tmux("set-option", "-p", "-t", pane, "@fleet_profile", f"p{number}")
+            box.tmux("set-option", "-p", "-t", pane, "@fleet_lead", "%0")
+            made[-1].append(pane)
+    wait_for(lambda: all("❯" in box.screen(pane) for pair in made for pane in (*pair, "%0")), "drawing the composers")
+    return made
+
+
+def test_nothing_is_left_when_fleetd_itself_is_killed(quiet: Sandbox) -> None:
+    with fleetd(quiet) as running:
+        running.wait_until_up()
+        assert running.end(signal.SIGKILL) == -signal.SIGKILL
+        wait_for(lambda: not ours(quiet), "the end of the stages")
+
+
+def test_a_reader_that_is_gone_ends_it(box: Sandbox) -> None:
+    read, write = os.pipe()
+    command = [sys.executable, "-P", "-m", "fleettools.commands.fleetd", "--all"]
+    process = subprocess.Popen(command, stdout=write, stderr=subprocess.DEVNULL, env=box.env, cwd=box.work)
+    try:
+        os.close(write)
+        os.close(read)
+        assert process.wait(30) == -signal.SIGPIPE
+        assert not ours(box)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_reload_takes_over_what_it_can_and_says_what_waits(quiet: Sandbox) -> None:
+    config = quiet.work / "fleetd.yaml"
+    with fleetd(quiet) as running:
+        running.wait_until_up()
+        before = running.stages()
+        config.write_text("profiles: {codex-b: {agent: codex, errorPattern: oops}}\noutage: {threshold: 3}\n")
+        running.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: "waiting for a restart of fleetd: profiles.codex-b.errorPattern\n" in running.said, "the word")
+        assert "reloaded: " in running.said
+        assert "outage.threshold" in running.said
+        wait_for(lambda: len(running.stages()) == 5 and not set(before.values()) & set(running.stages().values()), "it")
+        config.write_text("outage: {threshold: none}\n")
+        running.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: "outage.threshold: expected a whole number" in running.said, "the refusal")
+        assert running.process.poll() is None
+        assert running.end() == -signal.SIGTERM
+
+
+def test_a_bad_pattern_starts_nothing(quiet: Sandbox) -> None:
+    (quiet.work / "fleetd.yaml").write_text("profiles: {codex-b: {errorPattern: '(a'}}")
+    ended = quiet.run("fleetd")
+    assert (ended.status, ended.out) == (78, "")
+    assert ended.err == "fleetd: fleetd.yaml: profiles.codex-b.errorPattern: missing ) at 2; mend the regular " + (
+        "expression, or put \\ before the character\n"
+    )
+
+
+def test_the_coverage_line_names_configured_bundled_and_legacy(quiet: Sandbox) -> None:
+    (quiet.work / "fleetd.yaml").write_text("profiles: {a: {agent: claude}, b: {errorPattern: x}, c: {}}")
+    with fleetd(quiet) as running:
+        wait_for(lambda: "coverage: " in running.said, "the coverage line")
+        assert running.said.startswith("fleetd: coverage: configured: b; bundled: a; legacy: c (")
+
+
+def test_a_supervisor_hears_when_it_is_ready_alive_and_stopping(quiet: Sandbox) -> None:
+    path = str(quiet.folder / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
+        door.bind(path)
+        door.settimeout(30)
+        with fleetd(quiet, env={"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "400000"}) as running:
+            assert door.recv(4096).startswith(b"READY=1")
+            assert [door.recv(4096) for _ in range(3)] == [b"WATCHDOG=1"] * 3
+            running.process.terminate()
+            heard = b""
+            while heard != b"STOPPING=1":
+                heard = door.recv(4096)
+
+
+def test_once_is_silent_when_there_is_nothing_to_say(quiet: Sandbox) -> None:
+    ended = quiet.run("fleetd", "--once")
+    assert (ended.status, ended.out, ended.err) == (0, "", "")
+
+
+def test_once_says_an_outage_and_delivers_it(box: Sandbox) -> None:
+    fail(box, "%1", "%2")
+    wait_for(lambda: all("API Error" in box.screen(pane) for pane in ("%1", "%2")), "the errors")
+    ended = box.run("fleetd", "--once")
+    assert ended.status == 0, ended
+    assert [json.loads(line)["type"] for line in ended.out.splitlines()] == ["incident", "delivery"]
+    assert not box.run("fleetd", "--once").out
+
+
+def test_once_is_75_while_another_fleetd_is_at_work(quiet: Sandbox) -> None:
+    with fleetd(quiet) as running:
+        running.wait_until_up()
+        ended = quiet.run("fleetd", "--once")
+        assert (ended.status, ended.out) == (75, "")
+        assert ended.err == "fleetd: another fleetd is at work on this store and tmux server; let it finish\n"
+
+
+def test_the_printed_line_does_the_same_in_a_shell(box: Sandbox) -> None:
+    line = box.run("fleetd", "--print").out
+    assert line.count("|") == 5 + line.count("|i") + line.count("|q") + line.count("|t") + line.count("|u")
+    shell = subprocess.Popen(
+        ["/bin/sh", "-c", line], stdout=subprocess.PIPE, env=box.env, cwd=box.work, start_new_session=True
+    )
+    try:
+        fail(box, "%1", "%2")
+        assert shell.stdout
+        kinds: list[str] = []
+        while "delivery" not in kinds:
+            kinds.append(json.loads(shell.stdout.readline())["type"])
+        assert kinds.count("incident") == 1
+        assert set(kinds) <= {"incident", "delivery", "tmux"}
+    finally:
+        os.killpg(shell.pid, signal.SIGKILL)
+        shell.wait()
+
+
+CHECKS = [
+    (
+        "an agent nobody described",
+        "profiles: {a: {agent: cluade}}",
+        78,
+        "FAULT  profiles.a.agent: no agent file describes cluade; did you mean claude?",
+    ),
+    (
+        "a folder that is missing",
+        "profiles: {a: {agent: claude, cwd: /nowhere}}",
+        0,
+        "WARN   profiles.a.cwd: /nowhere is no folder",
+    ),
+    (
+        "a command that is missing",
+        "profiles: {a: {command: nosuchprogram -x, errorPattern: x}}",
+        0,
+        "WARN   profiles.a.command: nosuchprogram is not on the PATH",
+    ),
+    ("legacy coverage", "profiles: {a: {}}", 0, "WARN   profiles.a: its failures are judged by one old rule alone"),
+    (
+        "a lead that no pane matches",
+        "panes: [{session: quiet, profile: a, lead: 'lead:0'}]\nprofiles: {a: {agent: claude}}",
+        0,
+        "WARN   panes[0].lead: no pane is lead:0",
+    ),
+    (
+        "a credential that nobody spends",
+        "credentials: {team-x: {}}\nprofiles: {team-y: {agent: claude}}",
+        0,
+        "WARN   credentials.team-x: no profile spends it; did you mean team-y?",
+    ),
+    (
+        "a mistake in the configuration",
+        "outage: {treshold: 2}",
+        78,
+        "FAULT  fleetd.yaml: outage.treshold: unknown key; did you mean threshold?",
+    ),
+    (
+        "a key with its value, type and default",
+        "outage: {threshold: 4}",
+        0,
+        "outage.threshold: 4  (whole number at least 1; default 2; a reload changes it now)",
+    ),
+    ("a key that waits for a restart", "state: 'memory:'", 0, "a reload changes it at a restart"),
+]
+
+
+@pytest.mark.parametrize(("config", "status", "says"), [pytest.param(*case[1:], id=case[0]) for case in CHECKS])
+def test_check_says_what_is_wrong_with_its_mend(config: str, status: int, says: str, quiet: Sandbox) -> None:
+    (quiet.work / "fleetd.yaml").write_text(config)
+    ended = quiet.run("fleetd", "check")
+    assert ended.status == status, ended
+    assert says in ended.out
+
+
+def test_check_finds_a_lead_that_inherits_a_profile_and_a_state_folder_that_is_open(box: Sandbox) -> None:
+    box.tmux("set-option", "-g", "@fleet_profile", "claude-a")
+    box.folder.chmod(0o755)
+    (box.folder / "state.db").touch(0o644)
+    ended = box.run("fleetd", "check", "-q")
+    assert "WARN   %0 is a lead and inherits the profile claude-a, so it is watched as a member; if that" in ended.out
+    assert f"WARN   state: {box.folder} is open to others (mode 755)" in ended.out
+    assert "ok     tmux " in ended.out
+    assert ended.status == 0
+
+
+def test_check_shows_no_secret(quiet: Sandbox) -> None:
+    (quiet.work / "fleetd.yaml").write_text("profiles: {a: {agent: claude, env: {KEY: hunter2}}}")
+    state = "postgresql://me:hunter2@127.0.0.1:1/fleet"
+    ended = quiet.run("fleetd", "check", "--state", state)
+    assert ended.status == 69
+    assert "hunter2" not in ended.out + ended.err
+
+
+def test_the_demo_shows_it_all_and_leaves_nothing() -> None:
+    with sandbox(panes=False) as box:
+        began = time.monotonic()
+        ended = box.run("fleetd", "demo")
+        assert time.monotonic() - began < 60
+        assert ended.status == 0, ended
+        assert [json.loads(line)["type"] for line in ended.out.splitlines()] == ["incident", "delivery"]
+        assert "❯ fleet notice " in ended.err
+        assert "claude-a: credential team-a is cooling off" in ended.err
+        assert not ours(box)
+        assert not list(box.folder.glob("tmux-*/fleetd-demo-*"))
+
+
+def test_the_demo_cleans_up_after_an_interrupt() -> None:
+    with sandbox(panes=False) as box, fleetd(box, "demo") as running:
+        wait_for(lambda: "coverage" in running.said, "the demo's start")
+        assert running.end(signal.SIGINT) == -signal.SIGINT
+        assert not ours(box)
+        assert not list(box.folder.glob("tmux-*/fleetd-demo-*"))
