@@ -115,13 +115,15 @@ def _internal(say: Callable[[object], None], error: Exception) -> int:
 
 def _leave(status: int) -> NoReturn:
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by the shell
+            sys.stdout.flush()
     except BrokenPipeError:
         signals.die(signal.SIGPIPE)
     except OSError as error:
         Messages("fleettools").error(f"standard output: {error.strerror}; make room there, or write elsewhere")
         os._exit(Exit.CANNOT_WRITE)
-    sys.exit(status)
+    # Taking the interpreter apart would cost a third of a short command, and nothing is left to put away.
+    os._exit(status)
 
 
 def command(name: str, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
