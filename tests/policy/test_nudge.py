@@ -1,0 +1,101 @@
+"""What a notice may say."""
+
+import re
+
+import pytest
+
+from fleettools import records
+from fleettools.policy.nudge import Facts, Kind, facts_of, notice, worker
+
+TOKEN = "0a1b2c3d"
+NOW = 1_000_000
+
+
+def facts(kind: Kind = "incident", **more: object) -> Facts:
+    given = {"credential": "team-a", "profiles": ["claude-a"], "workers": ["w1"], "until_ms": NOW + 57_001} | more
+    return Facts(kind=kind, **given)  # type: ignore[arg-type]
+
+
+# Rule: the words for each kind of item, as long as it holds and when it is over.
+WORDS = {
+    "an incident names credential, seconds, profiles and workers": (
+        facts(), False, "credential team-a cools off for 58 s, profile claude-a, worker w1, run fleet-list",
+    ),
+    "an incident that is over says so": (
+        facts(), True,
+        "credential team-a is free again, its cool-off is over, profile claude-a, worker w1, run fleet-list",
+    ),
+    "a quarantine": (
+        facts("quarantine", profiles=["a", "b"]), False,
+        "credential team-a is in quarantine for 58 s, profiles a b, worker w1, run fleet-list",
+    ),
+    "an unmapped failure": (
+        facts("unmapped", profiles=["p9"], workers=["%7"]), False,
+        "failure of profile p9, not configured, worker %7, run fleet-list",
+    ),
+    "an unmapped failure without a profile": (
+        facts("unmapped", profiles=[], workers=[]), False, "failure of no profile, not configured, run fleet-list",
+    ),
+    "a ticket": (
+        facts("ticket", ticket="t1", outcome="backend_error"), False,
+        "ticket t1, worker w1 is settled as backend error, run fleet-list",
+    ),
+    "a question": (facts("blocked"), False, "a question waits for its answer, worker w1, run fleet-list"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("item", "over", "said"), WORDS.values(), ids=WORDS.keys())
+def test_words(item: Facts, over: bool, said: str) -> None:
+    assert notice(TOKEN, [(item, over)], NOW, 400) == f"fleet notice {TOKEN}: {said}"
+
+
+@pytest.mark.parametrize("whole", [60, 90, 150, 400, 800])
+@pytest.mark.parametrize("count", [1, 2, 7, 60])
+@pytest.mark.parametrize("names", [1, 40])
+def test_one_line_within_what_is_shown_whole_with_token_and_essentials(whole: int, count: int, names: int) -> None:
+    many = [f"worker-with-a-long-name-{n}" for n in range(names)]
+    text = notice(TOKEN, [(facts(workers=many, credential=f"team-{n}"), False) for n in range(count)], NOW, whole)
+    assert len(text) <= min(whole, 400)
+    assert TOKEN in text[:30] and text.endswith("run fleet-list")
+    assert not re.search(r"[^A-Za-z0-9 ,.:%@_+-]", text)
+    assert text[0] not in "/!#@"
+    if whole >= 90:
+        assert "team-0" in text
+    told = len(re.findall(r"credential team-", text))
+    more = re.search(r"and (\d+) more: run", text)
+    assert told + int(more[1] if more else 0) == count
+
+
+def test_items_give_up_names_before_they_are_left_out() -> None:
+    items = [(facts(credential=f"t{n}", workers=[f"w{i}" for i in range(30)]), False) for n in range(3)]
+    text = notice(TOKEN, items, NOW, 400)
+    assert all(f"credential t{n} " in text for n in range(3))
+    assert "and 27 more" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "called"),
+    [
+        ("w1", "%3", "w1"),
+        ("rm -rf /", "%3", "%3"),
+        ("$(reboot)", "%3", "%3"),
+        ("/clear", "%3", "%3"),
+        ("a\u202eb", "%3", "%3"),
+        ("x" * 65, "%3", "%3"),
+        (None, "%3", "%3"),
+        ("a b", "lead", "lead"),
+        ("a;b", "x y", None),
+    ],
+)
+def test_only_plain_names_and_pane_ids_are_said(name: str | None, target: str, called: str | None) -> None:
+    assert worker(name, target) == called
+
+
+def test_what_a_hostile_record_says_does_not_come_through() -> None:
+    hostile = ["API Error: 529 overloaded", "`id`", "x\ny"]
+    record = records.Incident(
+        ts="2026-01-01T00:00:00Z", id="i", credential_id="c", window_seconds=60, cooling_off_for_seconds=60,
+        profiles=hostile, targets=[records.Worker(server="s", target="%1", name=name) for name in hostile],
+    )  # fmt: skip
+    text = notice(TOKEN, [(facts_of(record), False)], records.to_ms(record.ts), 400)
+    assert text == f"fleet notice {TOKEN}: credential c cools off for 60 s, workers %1 %1 %1, run fleet-list"
