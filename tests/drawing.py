@@ -20,18 +20,28 @@ class Style(NamedTuple):
 
 
 ADVICE = ("", "Please retry if you think this is a transient or recoverable error.")
+RULE = "────────────────────────"
 STYLES = {
-    "claude": Style("backend_error--cc-be-econnreset.txt", ("⏺ ", "  ", ("", "✻ Worked for 12s")), ("⏺ ", "  ", ("", "✻ Brewed for 9s"))),
-    "codex": Style("backend_error--cx-be-at-capacity.txt", ("• ", "  ", ("", "─ Worked for 12s ─────────")), ("■ ", "", ())),
+    "claude": Style(
+        "backend_error--cc-be-econnreset.txt",
+        ("⏺ ", "  ", ("", "✻ Worked for 12s")),
+        ("⏺ ", "  ", ("", "✻ Brewed for 9s")),
+    ),
+    "codex": Style(
+        "backend_error--cx-be-at-capacity.txt", ("• ", "  ", ("", "─ Worked for 12s ─────────")), ("■ ", "", ())
+    ),
     "gemini": Style("backend_error--gm-be-api-key.txt", ("✦ ", "  ", ()), ("✕ [API Error: ", "  ", ())),
     "qwen": Style("exhausted--qw-ex-free-allocated.txt", ("✦ ", "  ", ()), ("✕ [API Error: ", "  ", ())),
     "opencode": Style(
-        "exhausted--oc-ex-usage-limit.txt", ("     ", "     ", ("", "     ▣  Build · gpt-5 · 7.2s")), ("  ┃  ", "  ┃  ", ("  ┃",)), ("  ┃",)
+        "exhausted--oc-ex-usage-limit.txt",
+        ("     ", "     ", ("", "     ▣  Build · gpt-5 · 7.2s")),
+        ("  ┃  ", "  ┃  ", ("  ┃",)),
+        ("  ┃",),
     ),
     "aider": Style(
         "completed--ai-ok-after-rate-limit.txt",
-        ("", "", ("", "Tokens: 4.6k sent, 205 received. Cost: $0.02 message, $0.09 session.", "────────────────────────", "src/lexer.rs")),
-        ("litellm.APIError: ", "", ("────────────────────────", "src/lexer.rs")),
+        ("", "", ("", "Tokens: 4.6k sent, 205 received. Cost: $0.02 message.", RULE, "src/lexer.rs")),
+        ("litellm.APIError: ", "", (RULE, "src/lexer.rs")),
     ),
     "copilot": Style("backend_error--cp-be-retried-5.txt", (" ● ", "   ", ()), (" ✗ ", "   ", ())),
     "cursor": Style("backend_error--cu-be-unavailable.txt", ("  ", "  ", ()), ("  Error: ", "  ", ())),
@@ -39,10 +49,13 @@ STYLES = {
     "amp": Style("exhausted--am-ex-out-of-credits.txt", ("  ", "  ", ()), ("  Error: ", "  ", ())),
     "kimi": Style("backend_error--ki-be-network.txt", ("• ", "  ", ()), ("LLM provider error: ", "", ())),
     "crush": Style(
-        "exhausted--cr-ex-credit.txt", ("    ", "    ", ("", "    ◇ Claude Sonnet 4.5 via Anthropic 6s ───────")), ("    ", "    ", ()), ("    ERROR Provider Error", "")
+        "exhausted--cr-ex-credit.txt",
+        ("    ", "    ", ("", "    ◇ Claude Sonnet 4.5 via Anthropic 6s ───────")),
+        ("    ", "    ", ()),
+        ("    ERROR Provider Error", ""),
     ),
     "cline": Style("retrying--cl-wk-attempt-2.txt", ("", "", ()), ("", "", ()), ("### [ERROR] API Request Failed", "")),
-}  # fmt: skip
+}
 CLINE_REPLY = ("### Cline responds", "")
 
 

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 class Judge:
     """Judges panes, with the look and the patterns that their agent and profile ask for."""
 
-    def __init__(self, ctx: Context, agent: str | None, profile: str | None, baseline: str | None, explain: bool) -> None:
+    def __init__(
+        self,
+        ctx: Context,
+        agent: str | None = None,
+        profile: str | None = None,
+        baseline: str | None = None,
+        explain: bool = False,
+    ) -> None:
         from fleettools.adapters import agentfiles
 
         self._ctx, self._agent, self._profile = ctx, agent, profile

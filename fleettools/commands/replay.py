@@ -47,7 +47,7 @@ def main(ctx: Context, paths: tuple[str, ...]) -> Exit:
     """
     from fleettools.commands.classify import Judge
 
-    judge = Judge(ctx, None, None, None, False)
+    judge = Judge(ctx)
     scored: list[Result] = []
     listed: list[Result] = []
     for path in paths:
@@ -55,7 +55,9 @@ def main(ctx: Context, paths: tuple[str, ...]) -> Exit:
             result = _judged(judge, root, case)
             (listed if "ambiguous" in case.file.split("/")[:-1] or case.outcome is None else scored).append(result)
     if not scored and not listed:
-        raise BadInput("holds no screens", "name a folder with an index.jsonl or <agent>/<outcome>--<what>.txt", paths[0])
+        raise BadInput(
+            "holds no screens", "name a folder with an index.jsonl or <agent>/<outcome>--<what>.txt", paths[0]
+        )
     _print(ctx, _table(scored))
     for result in scored:
         if result.wrong:
@@ -110,7 +112,9 @@ def _indexed(index: str) -> Iterator[Case]:
                 yield msgspec.json.decode(line, type=Case)
             except msgspec.DecodeError as error:
                 what = f"not a case ({error})"
-                raise BadInput(what, "each line is an object with file, agent and outcome", f"{index}:{number}") from None
+                raise BadInput(
+                    what, "each line is an object with file, agent and outcome", f"{index}:{number}"
+                ) from None
 
 
 def _judged(judge: "Judge", root: str, case: Case) -> Result:
@@ -166,9 +170,8 @@ def _table(scored: list[Result]) -> list[str]:
     for agent, outcome in rows:
         part = [r for r in scored if (r.case.agent or "", r.case.outcome or "") == (agent, outcome)]
         right = sum(not result.wrong for result in part)
-        table.append(
-            f"{agent:<10} {outcome:<14} {len(part):>7} {right:>6} {_count(part, _is_miss):>6} {_count(part, _is_alarm):>6}"
-        )
+        missed, alarms = _count(part, _is_miss), _count(part, _is_alarm)
+        table.append(f"{agent:<10} {outcome:<14} {len(part):>7} {right:>6} {missed:>6} {alarms:>6}")
     return table
 
 

@@ -104,7 +104,7 @@ class Screen:
         for prompt in self.look.prompts:
             head = compiled(prompt.head).match
             after = 0
-            for row in (self._rows(prompt.starts) if prompt.starts else range(self.end)):
+            for row in self._rows(prompt.starts) if prompt.starts else range(self.end):
                 if row < after or not (match := head(self.lines[row])) or not self._below(prompt.above, row):
                     continue
                 text, after = self._asked(prompt, match, row)
@@ -152,7 +152,11 @@ class Screen:
             text = "\n".join(texts).strip()
             item = Item("error", first, self.lines[first].index("┃") + 1, "")
             item.lines = [" " * item.column + line for line in texts if line] or [""]
-            if self._red(first) if self.coloured else bool(prompts) and first == groups[-1][0] and self._fails(item, after):
+            if (
+                self._red(first)
+                if self.coloured
+                else bool(prompts) and first == groups[-1][0] and self._fails(item, after)
+            ):
                 self.failure = item if first == groups[-1][0] else None
             elif text:
                 prompts.append((text, first, after))

@@ -73,8 +73,8 @@ def explained(judgement: Judgement) -> list[str]:
         f"{verdict.outcome}: {verdict.reason}",
         f"path {verdict.path}, coverage {verdict.coverage}, screen {verdict.screen}",
     ]
-    lines += [f"{name} {value}" for name, value in (("line", verdict.line), ("rule", verdict.pattern),
-              ("cause", verdict.cause), ("attempt", verdict.attempt), ("resets at", verdict.resets_at)) if value]  # fmt: skip
+    facts = {"line": verdict.line, "rule": verdict.pattern, "cause": verdict.cause, "attempt": verdict.attempt}
+    lines += [f"{name} {value}" for name, value in (facts | {"resets at": verdict.resets_at}).items() if value]
     return lines + judgement.notes + [f"{key} ran out of its time" for key in judgement.over]
 
 
@@ -125,11 +125,12 @@ class _Case:
             reset = resets.read(found.text, records.to_ms(at), pane.tz, brief=found.outcome == "retrying")
             rolled = reset is not None and not pane.activity and resets.rolled(found.text, records.to_ms(at), pane.tz)
         line = scrubbed(found.line.strip())
+        path = "fast" if found.outcome in records.ENDED and self._is_fast() and not pane.gone else self.path
         return records.Verdict(
             ts=ts, boot=pane.boot, up=pane.up, server=pane.server, target=pane.target, pid=pane.pid, dead=pane.dead,
             gone=pane.gone, name=pane.name, profile=pane.profile, agent=pane.agent, lead=pane.lead, role=pane.role,
             outcome=found.outcome, reason=found.reason, line=line or None, pattern=found.pattern,  # type: ignore[arg-type]
-            coverage=self._coverage(), path=self.path, cause=found.cause, attempt=found.attempt,  # type: ignore[arg-type]
+            coverage=self._coverage(), path=path, cause=found.cause, attempt=found.attempt,  # type: ignore[arg-type]
             resets_at=records.to_ts(reset) if reset else None, rolled=rolled or None, screen=screen, event=event, at=at,
         )  # fmt: skip
 
@@ -198,8 +199,8 @@ class _Case:
             if squeezed(phrase) in words:
                 since = screen.prompts[-2][2] if len(screen.prompts) > 1 else screen.start
                 text = " ".join(line.strip(" │┃") for line in screen.lines[since:])
-                return Outcome("exhausted", "asks what to do about a limit", question, f"{look.name}: {phrase}", "quota",
-                               text=text)  # fmt: skip
+                rule = f"{look.name}: {phrase}"
+                return Outcome("exhausted", "asks what to do about a limit", question, rule, "quota", text=text)
         return Outcome("blocked", "the agent asks a person something", question)
 
     def _is_busy(self) -> str | None:
@@ -313,12 +314,14 @@ class _Case:
         reason = "the agent's own failure is the last thing in the block"
         return Outcome(kind, reason, found.line, found.pattern, cause, text=found.text)
 
-    def _too_fast(self) -> Outcome | None:
+    def _is_fast(self) -> bool:
         seconds = self.pane.turn.seconds if self.pane.turn else None
-        if seconds is None or seconds >= self.rules.min_turn_seconds:
+        return seconds is not None and seconds < self.rules.min_turn_seconds
+
+    def _too_fast(self) -> Outcome | None:
+        if not self.pane.turn or not self._is_fast():
             return None
-        self.path = "fast"
-        return Outcome("failed", f"too fast: ended after {seconds:g} s without a known failure")
+        return Outcome("failed", f"too fast: ended after {self.pane.turn.seconds:g} s without a known failure")
 
 
 def screen_id(screen: Screen) -> str:

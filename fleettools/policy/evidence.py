@@ -16,8 +16,8 @@ _PROSE = re.compile(
     r"(?:error:? ?\(?\d{3}\)?[\w ]{0,30}?|limit(?: reached)?|overloaded|timed out|error|expired|exceeded|quota|credits|"
     r"too low|disconnected|unavailable|failed|completion|login)[\"'`»”’)\]]* "
     r"(?:(?:is|was|were|are)\b(?! (?:used|exce|exha|too|not|temp|curr|req|inv|exp|at cap|over|down|unav|dis|rest|block"
-    r"|lim|inact))|means|meant|appears?\b|came\b|comes\b|stands\b|shows? up|occurs?\b|occurred|happen|indicates|tells us"
-    r"|dominates|line \d|lines \d|in (?:the |app|your )?\w*\.?logs?\b|\(\d+ (?:times|lines|hits))"
+    r"|lim|inact))|means|meant|appears?\b|came\b|comes\b|stands\b|shows? up|occurs?\b|occurred|happen|indicates"
+    r"|tells us|dominates|line \d|lines \d|in (?:the |app|your )?\w*\.?logs?\b|\(\d+ (?:times|lines|hits))"
 )
 # Words of somebody who looked at a log, and of no message of an agent's own.
 _TALK = re.compile(

@@ -1,8 +1,8 @@
 """How one agent draws its screen: what a file under fleettools/agents/ says (fleettools(7) lists the keys).
 
 Wordings (`errors`, `starts`, `placeholders`, ...) are plain phrases: case, white space, wrapping and the shape of
-apostrophes and dots do not count, `*` stands for anything, and a bare number must stand alone (`429`). Places (`prompt`, `items`, ...) are regular
-expressions over one physical line without its colours, from its first column on.
+apostrophes and dots do not count, `*` stands for a few words, and a bare number must stand alone (`429`). Places
+(`prompts`, `items`, ...) are regular expressions over one physical line without its colours, from its first column on.
 """
 
 import re
@@ -227,7 +227,9 @@ def check(look: Look) -> None:
             raise ValueError(f"items.{kind} is no kind of item; one of {', '.join(ITEM_KINDS)}")
     places = {f"items.{kind}": patterns for kind, patterns in look.items.items()}
     places |= {"busy": look.busy, "questions": look.questions, "banner": look.banner}
-    places["prompts"] = [text for prompt in look.prompts for text in (prompt.head, prompt.more, prompt.above or "", prompt.unless or "")]
+    places["prompts"] = [
+        text for prompt in look.prompts for text in (prompt.head, prompt.more, prompt.above or "", prompt.unless or "")
+    ]
     places["composer.line"] = [look.composer.line or ""]
     for key, patterns in places.items():
         for pattern in patterns:

@@ -8,7 +8,7 @@ import msgspec
 if TYPE_CHECKING:
     import regex
 
-BUDGET = 0.1  # seconds for all patterns of one pane together
+BUDGET = 0.1  # seconds of processor time for all patterns of one pane together
 
 
 class Own(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ class Search:
         part = share / max(len(lines), 1)
         for line in lines:
             try:
-                if pattern.search(line, timeout=max(part, 0.002)):
+                if pattern.search(line, timeout=max(part, 0.0002)):
                     return line
             except TimeoutError:
                 self.over.append(own.key)

@@ -15,6 +15,8 @@ from fleettools.policy.patterns import Rules
 from fleettools.policy.screen import composer, holds, scrubbed
 
 AGENTS = st.sampled_from(sorted(drawing.STYLES))
+MARKS = st.sampled_from(["- ", "1. ", "  ", "| ", ""])
+ANY_TEXT = st.one_of(st.text(max_size=400), st.binary(max_size=400).map(lambda raw: raw.decode("utf-8", "replace")))
 WIDTHS = st.integers(min_value=48, max_value=180)
 MESSAGES = [json.loads(line) for line in (drawing.SAMPLES / "wordings.jsonl").read_text().splitlines()]
 TURNED = [
@@ -50,7 +52,12 @@ def test_a_failure_is_one_at_any_width(agent: str, message: dict[str, str], widt
 
 
 @FEW
-@given(AGENTS, st.lists(st.sampled_from(MESSAGES), min_size=1, max_size=4), WIDTHS, st.sampled_from(["- ", "1. ", "  ", "| ", ""]))
+@given(
+    AGENTS,
+    st.lists(st.sampled_from(MESSAGES), min_size=1, max_size=4),
+    WIDTHS,
+    st.sampled_from(["- ", "1. ", "  ", "| ", ""]),
+)
 def test_quoted_errors_inside_a_reply_are_none_at_any_width(
     agent: str, messages: list[dict[str, str]], width: int, mark: str
 ) -> None:
@@ -60,7 +67,9 @@ def test_quoted_errors_inside_a_reply_are_none_at_any_width(
 
 @FEW
 @given(AGENTS, st.sampled_from(MESSAGES), st.integers(0, 30), st.integers(0, 5))
-def test_blank_lines_above_and_below_change_nothing(agent: str, message: dict[str, str], above: int, below: int) -> None:
+def test_blank_lines_above_and_below_change_nothing(
+    agent: str, message: dict[str, str], above: int, below: int
+) -> None:
     text = drawing.failure(agent, own(agent, message["text"]))
     plain, padded = verdict(agent, text), verdict(agent, "\n" * above + text + "\n" * below)
     assert (plain.outcome, plain.cause, plain.screen) == (padded.outcome, padded.cause, padded.screen)
@@ -88,7 +97,9 @@ def test_one_colour_for_everything_tells_nothing(case: dict[str, object], code: 
 
 
 @FEW
-@given(AGENTS, st.one_of(st.text(max_size=400), st.binary(max_size=400).map(lambda raw: raw.decode("utf-8", "replace"))))
+@given(
+    AGENTS, st.one_of(st.text(max_size=400), st.binary(max_size=400).map(lambda raw: raw.decode("utf-8", "replace")))
+)
 def test_no_text_at_all_crashes_it(agent: str, text: str) -> None:
     look = agentfiles.load(agent)
     assert look is not None

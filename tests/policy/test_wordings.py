@@ -1,6 +1,7 @@
 """No wording without a message that it must match as a failure and must not match as a quotation."""
 
 import json
+from pathlib import Path
 
 import drawing
 import pytest
@@ -26,7 +27,7 @@ def verdict(agent: str, text: str) -> records.Verdict:
 
 
 def phrases(file: str) -> set[str]:
-    data = yaml.safe_load(open(f"{agentfiles.BUNDLED}/{file}.yaml", encoding="utf-8"))
+    data = yaml.safe_load(Path(agentfiles.BUNDLED, f"{file}.yaml").read_text())
     kinds = (data.get("exhausted") or {}, data.get("errors") or {})
     return {phrase for kind in kinds for listed in kind.values() for phrase in listed}
 

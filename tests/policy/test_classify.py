@@ -1,0 +1,253 @@
+"""The judgement on a screen, by rule."""
+
+import json
+import time
+
+import drawing
+import pytest
+
+from fleettools import records
+from fleettools.adapters import agentfiles
+from fleettools.policy.blocks import Screen
+from fleettools.policy.classify import judge, screen_id, weigh
+from fleettools.policy.patterns import Kind, Own, Rules
+from fleettools.policy.screen import composer, holds, scrubbed
+
+CASES = [json.loads(line) for line in (drawing.SAMPLES / "index.jsonl").read_text().splitlines()]
+SCORED = [case for case in CASES if not case["file"].startswith("ambiguous")]
+OVERLOADED = drawing.failure("claude", "API Error: 529 Overloaded. This is a server-side issue.")
+ANSWERED = drawing.reply("claude", "All done, the tests pass.")
+
+
+def pane(agent: str | None, text: str | None, **fields: object) -> records.Pane:
+    known = {"ts": "2026-11-30T02:00:00.000Z", "tz": "UTC"}
+    return records.Pane(agent=agent, text=text, **{**known, **fields})  # type: ignore[arg-type]
+
+
+def verdict(agent: str | None, text: str | None, rules: Rules = Rules(), **fields: object) -> records.Verdict:  # noqa: B008
+    return judge(pane(agent, text, **fields), agentfiles.load(agent) if agent else None, rules)
+
+
+def turn(seconds: float | None = None, baseline: str | None = None) -> records.Turn:
+    return records.Turn(id="t1", seconds=seconds, baseline=baseline)
+
+
+def own(pattern: str, key: str = "profiles.p.errorPattern") -> Kind:
+    return Kind((Own(key, pattern),), bundled=False)
+
+
+@pytest.mark.parametrize("case", SCORED, ids=lambda case: case["file"])
+def test_each_stored_screen_gets_its_right_verdict(case: dict[str, object]) -> None:
+    path = drawing.SAMPLES / str(case["file"])
+    before = path.with_suffix("").with_suffix(".baseline.txt") if path.suffix == ".txt" else path
+    baseline = before.read_text() if before.exists() else None
+    found = verdict(str(case["agent"]), path.read_text(), turn=turn(case["turnSeconds"], baseline))  # type: ignore[arg-type]
+    assert found.outcome in (case["outcome"], *(case.get("alsoRight") or []))  # type: ignore[misc]
+    if case["cause"]:
+        assert found.cause == case["cause"]
+
+
+# A pane that has vanished or died has failed, whatever stands on it.
+@pytest.mark.parametrize("fields", [{"gone": True}, {"dead": True}], ids=["vanished", "dead"])
+def test_a_pane_that_is_gone_has_failed(fields: dict[str, bool]) -> None:
+    found = verdict("claude", OVERLOADED if "dead" in fields else None, **fields)
+    assert (found.outcome, found.reason, found.cause) == ("failed", "pane gone", None)
+
+
+# What the baseline already showed is no evidence.
+BASELINES = [
+    ("nothing new since an old failure", OVERLOADED, OVERLOADED, "stale"),
+    ("nothing new since a good end", ANSWERED, ANSWERED, "idle"),
+    ("nothing new in a narrower pane", drawing.failure("claude", "API Error: 529 Overloaded, try again", 50),
+     drawing.failure("claude", "API Error: 529 Overloaded, try again", 110), "stale"),
+    ("an answer where a failure stood", ANSWERED, OVERLOADED, "completed"),
+    ("a failure where an answer stood", OVERLOADED, ANSWERED, "backend_error"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "now", "before", "outcome"), BASELINES, ids=[row[0] for row in BASELINES])
+def test_only_what_is_new_since_the_baseline_counts(name: str, now: str, before: str, outcome: str) -> None:
+    assert verdict("claude", now, turn=turn(12, before)).outcome == outcome
+
+
+# A turn of less than minTurnSeconds is typed when a pattern matches, else failed; unknown seconds are not fast.
+@pytest.mark.parametrize(
+    ("text", "seconds", "outcome", "path"),
+    [
+        (ANSWERED, 1.9, "failed", "fast"),
+        (ANSWERED, 2.0, "completed", "block"),
+        (ANSWERED, None, "completed", "block"),
+        (OVERLOADED, 0.5, "backend_error", "fast"),
+        (OVERLOADED, 5.0, "backend_error", "block"),
+    ],
+)
+def test_a_fast_turn(text: str, seconds: float | None, outcome: str, path: str) -> None:
+    found = verdict("claude", text, turn=turn(seconds))
+    assert (found.outcome, found.path) == (outcome, path)
+
+
+# Operators' patterns replace the bundled ones of their kind, or add to them; `none` (no patterns) leaves none.
+OPERATORS = [
+    ("a pattern of one's own", Rules(error=own("tests pass")), ANSWERED, "backend_error", "configured"),
+    ("replaces the bundled ones", Rules(error=own("never there")), OVERLOADED, "completed", "configured"),
+    ("leaves the other kind alone", Rules(exhausted=own("never there")), OVERLOADED, "backend_error", "configured"),
+    ("adds to them", Rules(error=Kind((Own("k", "never"),), bundled=True)), OVERLOADED, "backend_error", "configured"),
+    ("none at all", Rules(error=Kind((), bundled=False)), OVERLOADED, "completed", "configured"),
+    ("absent", Rules(), OVERLOADED, "backend_error", "bundled"),
+    (
+        "both kinds match one line",
+        Rules(error=own("529"), exhausted=own("Over")),
+        OVERLOADED,
+        "exhausted",
+        "configured",
+    ),
+    ("sees the glyph", Rules(error=own(r"^⏺ API")), OVERLOADED, "backend_error", "configured"),
+    ("sees only the last item", Rules(error=own("boundary test")), OVERLOADED, "completed", "configured"),
+]
+
+
+@pytest.mark.parametrize(
+    ("rules", "text", "outcome", "coverage"), [row[1:] for row in OPERATORS], ids=[row[0] for row in OPERATORS]
+)
+def test_operators_patterns(rules: Rules, text: str, outcome: str, coverage: str) -> None:
+    found = verdict("claude", text, rules)
+    assert (found.outcome, found.coverage) == (outcome, coverage)
+
+
+def test_a_pattern_without_end_costs_a_tenth_of_a_second_is_named_and_the_others_still_judge() -> None:
+    text = drawing.reply("claude", "\n".join(["a" * 70 + "!"] * 12))
+    slow = (Own("profiles.p.errorPattern[0]", "(a|aa)+$"), Own("profiles.p.errorPattern[1]", "a!"))
+    rules = Rules(error=Kind(slow, bundled=False), exhausted=own("(a|aa)+$", "profiles.p.exhaustedPattern"))
+    weigh(pane("claude", "warm"), agentfiles.load("claude"), rules)
+    began = time.process_time()
+    found = weigh(pane("claude", text), agentfiles.load("claude"), rules)
+    assert time.process_time() - began < 0.2  # 0.1 s of budget, and room for the rest
+    assert found.verdict.outcome == "backend_error" and found.verdict.pattern == "profiles.p.errorPattern[1]"
+    assert "profiles.p.errorPattern[0]" in found.over and "profiles.p.exhaustedPattern" in found.over
+
+
+# Without agent and pattern: the words "API Error:" in the last 20 lines, as degraded coverage.
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("api error : 529", "backend_error"),
+        ("all well", "completed"),
+        ("API Error: 1\n" + "line\n" * 20, "completed"),
+        ("thinking\n (esc to interrupt)", "working"),
+    ],
+)
+def test_an_unknown_agent(text: str, outcome: str) -> None:
+    found = verdict(None, text)
+    assert (found.outcome, found.coverage, found.path) == (outcome, "legacy", "raw")
+
+
+# The agent's own next try carries its number and cause; from hours of waiting on it is exhaustion.
+RETRIES = [
+    ("claude", "✻ 529 Overloaded · Retrying in 2s · attempt 4/10", "retrying", "overload", 4),
+    ("claude", "✻ Session limit reached · Retrying in 1s (1:30am) · attempt 1/2", "retrying", "quota", 1),
+    ("claude", "✻ Rate limited · Retrying in 3h 20m · attempt 2/10", "exhausted", "quota", 2),
+    ("codex", "• Reconnecting... 2/5 (3s • esc to interrupt)", "retrying", "unknown", 2),
+    ("gemini", "Attempt 3 failed: fetch failed. Retrying after 5197ms...\n\n⠙ Thinking... (esc to cancel, 9s)",
+     "retrying", "network", 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("agent", "line", "outcome", "cause", "number"), RETRIES, ids=[row[1][:30] for row in RETRIES])
+def test_a_retry(agent: str, line: str, outcome: str, cause: str, number: int) -> None:
+    text = drawing._on(agent, line.split("\n"))
+    found = verdict(agent, text)
+    assert (found.outcome, found.cause, found.attempt) == (outcome, cause, number)
+
+
+def test_the_screen_is_the_last_prompt_and_its_ordinal_and_blind_to_width_and_error() -> None:
+    look = agentfiles.load("claude")
+    assert look is not None
+    first = Screen(OVERLOADED, look)
+    again = Screen(OVERLOADED.replace("❯ is size=0 handled?", "❯ is size=0\n  handled?"), look)
+    twice = Screen(
+        OVERLOADED.replace("\n❯ is size=0 handled?", "\n❯ is size=0 handled?\n\n⏺ No.\n\n❯ is size=0 handled?"), look
+    )
+    assert screen_id(first) == screen_id(again) == screen_id(Screen(ANSWERED, look))
+    assert screen_id(first).endswith(":1") and screen_id(twice) == screen_id(first)[:-1] + "2"
+    assert screen_id(Screen("nothing here", look)).endswith(":0")
+
+
+def test_the_event_is_the_turn_else_screen_server_and_target() -> None:
+    assert verdict("claude", OVERLOADED, turn=turn(9)).event == "t1"
+    found = verdict("claude", OVERLOADED, server="h:/s:1", target="%4")
+    assert found.event == f"{found.screen}@h:/s:1/%4"
+
+
+def test_at_is_the_earlier_of_ts_and_activity() -> None:
+    assert verdict("claude", OVERLOADED, activity="2026-11-30T01:59:00.000Z").at == "2026-11-30T01:59:00.000Z"
+    assert verdict("claude", OVERLOADED, activity="2026-11-30T02:00:09.000Z").at == "2026-11-30T02:00:00.000Z"
+
+
+def test_a_limit_says_when_it_resets() -> None:
+    text = drawing.failure("claude", "You've hit your session limit · resets 3pm (Europe/Berlin)")
+    assert verdict("claude", text).resets_at == "2026-11-30T14:00:00.000Z"
+
+
+NOTICE = (
+    "fleettools: credential team-a cools off for 45 s after backend errors on api, docs; run fleet-list [ft:3fa9c1]"
+)
+
+
+@pytest.mark.parametrize("agent", sorted(drawing.STYLES))
+def test_a_notice_of_fleettools_own_is_no_failure(agent: str) -> None:
+    for text in (NOTICE, f"{NOTICE}\nusage limit reached, API Error: 529"):
+        assert verdict(agent, drawing.reply(agent, f"I was told this:\n\n{text}")).outcome == "completed"
+
+
+COMPOSERS = [
+    ("claude", "completed--claude-x-limit-then-ok-sgr.txt", "empty", ""),
+    ("claude", "stale--cc-id-prompt-not-submitted.txt", "draft", "please continue with the crates route"),
+    ("claude", "blocked--cc-bl-after-old-stall.txt", "absent", ""),
+    ("codex", "completed--codex-ok-sgr.txt", "empty", ""),
+    ("codex", "blocked--cx-bl-exec-approval.txt", "absent", ""),
+    ("codex", "exhausted--cx-ex-old-5-days.txt", "empty", ""),
+    ("gemini", "completed--gemini-ok.txt", "empty", ""),
+    ("gemini", "blocked--gm-bl-edit-after-old-error.txt", "absent", ""),
+    ("opencode", "completed--opencode-ok.txt", "empty", ""),
+    ("aider", "backend_error--ai-be-gave-up.txt", "empty", ""),
+    ("aider", "retrying--ai-wk-retry-4s.txt", "absent", ""),
+    ("amp", "exhausted--am-ex-out-of-credits.txt", "empty", ""),
+    ("copilot", "completed--cp-ok-after-402.txt", "empty", ""),
+    ("crush", "exhausted--cr-ex-credit.txt", "empty", ""),
+    ("cursor", "working--cu-wk-after-exhausted.txt", "empty", ""),
+    ("goose", "completed--go-ok-log.txt", "empty", ""),
+    ("kimi", "completed--ki-ok-job-log.txt", "empty", ""),
+    ("qwen", "backend_error--qw-be-zh-no-stream-activity.txt", "empty", ""),
+]
+
+
+@pytest.mark.parametrize(("agent", "file", "state", "text"), COMPOSERS, ids=[f"{row[0]} {row[1]}" for row in COMPOSERS])
+def test_what_stands_in_the_composer(agent: str, file: str, state: str, text: str) -> None:
+    look = agentfiles.load(agent)
+    assert look is not None
+    assert composer((drawing.SAMPLES / agent / file).read_text(), look) == (state, text)
+
+
+def test_a_token_is_found_in_the_composer_or_above_it() -> None:
+    look = agentfiles.load("claude")
+    assert look is not None
+    text = (drawing.SAMPLES / "claude" / "stale--cc-id-prompt-not-submitted.txt").read_text()
+    assert holds(text, look, "with the crates route") == "composer"
+    assert holds(text, look, "also for /v1/crates") == "above"
+    assert holds(text.replace("also for /v1/crates", "also for\n  /v1/crates"), look, "also for /v1/crates") == "above"
+    assert holds(text, look, "ft:000000") == "none"
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "sk-ant-api03-abcdefghijkl",
+        "Bearer abcdefghijklmnop",
+        "AIzaSyA0123456789abcdefghij",
+        "ghp_0123456789abcdef",
+        "api_key=0123456789abcdef",
+    ],
+)
+def test_secrets_are_replaced(secret: str) -> None:
+    shown = scrubbed(f"error: {secret} is wrong")
+    assert secret.split()[-1].split("=")[-1] not in shown and "[secret]" in shown
