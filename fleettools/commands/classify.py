@@ -104,7 +104,7 @@ class Judge:
 
         seconds = self._config.min_turn_seconds
         found = self._config.profiles.get(profile or "")
-        if found is None or not found.has_patterns:
+        if found is None:
             return Rules(min_turn_seconds=seconds)
         kinds = []
         for key, value in (("errorPattern", found.error_pattern), ("exhaustedPattern", found.exhausted_pattern)):

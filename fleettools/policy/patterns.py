@@ -34,8 +34,8 @@ class Rules(msgspec.Struct, frozen=True):
 
     @property
     def configured(self) -> bool:
-        """Whether the profile has patterns of its own, or wants none."""
-        return self.error != Kind() or self.exhausted != Kind()
+        """Whether the profile has patterns of its own."""
+        return bool(self.error.own or self.exhausted.own)
 
 
 @cache

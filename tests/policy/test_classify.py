@@ -92,7 +92,7 @@ OPERATORS = [
     ("replaces the bundled ones", Rules(error=own("never there")), OVERLOADED, "completed", "configured"),
     ("leaves the other kind alone", Rules(exhausted=own("never there")), OVERLOADED, "backend_error", "configured"),
     ("adds to them", Rules(error=Kind((Own("k", "never"),), bundled=True)), OVERLOADED, "backend_error", "configured"),
-    ("none at all", Rules(error=Kind((), bundled=False)), OVERLOADED, "completed", "configured"),
+    ("none at all", Rules(error=Kind((), bundled=False)), OVERLOADED, "completed", "bundled"),
     ("absent", Rules(), OVERLOADED, "backend_error", "bundled"),
     (
         "both kinds match one line",

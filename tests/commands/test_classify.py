@@ -1,0 +1,131 @@
+"""fleet-classify as a process: what it takes, what it passes on, what it says."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import drawing
+import pytest
+
+OVERLOADED = drawing.failure("claude", "API Error: 529 Overloaded")
+NOW = "2026-11-30T02:00:00Z"
+
+
+def run(folder: Path, *args: str, stdin: str = "", config: str | None = None) -> "subprocess.CompletedProcess[str]":
+    if config is not None:
+        (folder / "fleetd.yaml").write_text(config)
+    keep = {name: value for name, value in os.environ.items() if not name.startswith(("FLEET", "XDG", "TMUX"))}
+    env = {**keep, "HOME": str(folder), "FLEET_NOW": NOW, "TZ": "UTC"}
+    command = [sys.executable, "-m", "fleettools.commands.classify", *args]
+    return subprocess.run(command, input=stdin, text=True, capture_output=True, cwd=folder, env=env, check=False)
+
+
+def line(**fields: Any) -> str:
+    return json.dumps({"type": "pane", "text": OVERLOADED, **fields}) + "\n"
+
+
+def only(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
+    assert done.returncode == 0, done.stderr
+    (found,) = done.stdout.splitlines()
+    verdict: dict[str, Any] = json.loads(found)
+    return verdict
+
+
+def test_a_pane_becomes_a_verdict_and_keeps_what_it_does_not_know(tmp_path: Path) -> None:
+    seat = {"server": "h:/s:1", "target": "%3", "pid": 7, "name": "api", "lead": "%0", "role": "member"}
+    stamp = {"ts": "2026-11-30T01:00:00.000Z", "boot": "b", "up": 5.5}
+    found = only(run(tmp_path, stdin=line(agent="claude", mood="blue", cols=80, **seat, **stamp)))
+    assert found["type"] == "verdict" and found["outcome"] == "backend_error" and found["cause"] == "overload"
+    assert found["mood"] == "blue" and "cols" not in found and "text" not in found
+    assert {name: found[name] for name in (*seat, *stamp)} == {**seat, **stamp}
+
+
+def test_all_else_passes_byte_for_byte_and_a_bad_line_is_said(tmp_path: Path) -> None:
+    other = '{"x":1,  "type":"tmux"}\n\n'
+    done = run(tmp_path, "--agent", "claude", stdin=f"{other}nonsense\n{line()}")
+    assert done.stdout.startswith(other) and done.stdout.count("\n") == 3
+    assert done.returncode == 65 and "stdin:3: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("fields", "args", "agent"),
+    [
+        ({"agent": "claude", "profile": "p"}, ("--agent", "gemini"), "claude"),
+        ({"profile": "p"}, ("--agent", "gemini"), "codex"),
+        ({}, ("--agent", "gemini", "--profile", "p"), "codex"),
+        ({"profile": "unknown"}, ("--agent", "gemini"), "gemini"),
+    ],
+    ids=["its own", "its profile's", "of --profile", "of --agent"],
+)
+def test_whose_look_a_pane_is_judged_with(
+    tmp_path: Path, fields: dict[str, str], args: tuple[str, ...], agent: str
+) -> None:
+    done = run(tmp_path, *args, stdin=line(**fields), config="profiles: {p: {agent: codex, command: codex}}\n")
+    assert only(done)["agent"] == agent
+
+
+def test_an_unknown_agent_is_named_with_the_known_ones(tmp_path: Path) -> None:
+    done = run(tmp_path, "--agent", "clod")
+    assert done.returncode == 2 and "clod" in done.stderr and "claude, cline, codex" in done.stderr
+
+
+def test_without_agent_and_pattern_coverage_is_degraded_and_that_is_said_once(tmp_path: Path) -> None:
+    done = run(tmp_path, stdin=line() * 3)
+    assert [json.loads(each)["coverage"] for each in done.stdout.splitlines()] == ["legacy"] * 3
+    assert done.stderr.count("degraded coverage") == 1
+
+
+def test_a_profile_with_patterns_is_configured_and_a_slow_one_is_named(tmp_path: Path) -> None:
+    slow = "profiles: {p: {agent: claude, command: claude, errorPattern: ['(a|aa)+$', 'Overloaded']}}\n"
+    text = drawing.reply("claude", "a" * 70 + "!\nOverloaded")
+    found = run(tmp_path, "--profile", "p", stdin=line(text=text), config=slow)
+    verdict = only(found)
+    assert (verdict["coverage"], verdict["outcome"]) == ("configured", "backend_error")
+    assert verdict["pattern"] == "profiles.p.errorPattern[1]"
+    assert "profiles.p.errorPattern[0]" in found.stderr
+
+
+def test_an_agent_file_of_ones_own_extends_or_replaces_a_bundled_one(tmp_path: Path) -> None:
+    agents = tmp_path / "agents"
+    agents.mkdir()
+    (agents / "claude.yaml").write_text("extends: claude\nstarts: [the cat is out]\nerrors: {model: [the cat]}\n")
+    (agents / "parrot.yaml").write_text("items: {error: ['SQUAWK ']}\n")
+    config = "agents: agents\n"
+    extended = run(
+        tmp_path, stdin=line(agent="claude", text=drawing.failure("claude", "The cat is out")), config=config
+    )
+    assert only(extended)["cause"] == "model"
+    assert only(run(tmp_path, "--agent", "parrot", stdin=line(text="SQUAWK 529\n")))["outcome"] == "backend_error"
+
+
+def test_a_wrong_agent_file_is_named_with_its_key(tmp_path: Path) -> None:
+    (tmp_path / "claude.yaml").write_text("itmes: {}\n")
+    done = run(tmp_path, "--agent", "claude", config="agents: .\n")
+    assert done.returncode == 78 and "claude.yaml" in done.stderr and "itmes" in done.stderr
+
+
+def test_text_is_one_screen_a_file_and_a_baseline_makes_it_stale(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(OVERLOADED)
+    (tmp_path / "b.txt").write_text(drawing.reply("claude", "Done."))
+    done = run(tmp_path, "--agent", "claude", "--text", "a.txt", "b.txt")
+    assert [json.loads(each)["outcome"] for each in done.stdout.splitlines()] == ["backend_error", "completed"]
+    stale = run(tmp_path, "--agent", "claude", "--text", "--baseline", "a.txt", stdin=OVERLOADED)
+    assert only(stale)["outcome"] == "stale"
+    assert run(tmp_path, "--text", "nowhere.txt").returncode == 65
+
+
+def test_explain_tells_path_item_line_and_near_miss(tmp_path: Path) -> None:
+    quoted = drawing.reply("claude", "API Error: 529 Overloaded is what the log shows.")
+    done = run(tmp_path, "--agent", "claude", "--text", "--explain", stdin=quoted)
+    assert only(done)["outcome"] == "completed"
+    assert "path block" in done.stderr and "item reply" in done.stderr and "a sentence about an error" in done.stderr
+
+
+def test_hostile_text_never_reaches_the_terminal_raw(tmp_path: Path) -> None:
+    text = drawing.failure("claude", "API Error: 529 \u202eOverloaded \x9b31m sk-ant-REDACTED")
+    done = run(tmp_path, "--agent", "claude", "--text", "--explain", stdin=text)
+    assert "\u202e" not in done.stderr and "\x9b" not in done.stderr
+    assert "sk-ant-abcdefghijkl" not in done.stderr + done.stdout

@@ -1,0 +1,62 @@
+"""fleet-replay as a process: the bundled screens, and folders of one's own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import drawing
+
+OVERLOADED = drawing.failure("claude", "API Error: 529 Overloaded")
+
+
+def run(folder: Path, *args: str) -> "subprocess.CompletedProcess[str]":
+    keep = {name: value for name, value in os.environ.items() if not name.startswith(("FLEET", "XDG", "TMUX"))}
+    command = [sys.executable, "-m", "fleettools.commands.replay", *args]
+    env = {**keep, "HOME": str(folder)}
+    return subprocess.run(command, text=True, capture_output=True, cwd=folder, env=env, check=False)
+
+
+def test_every_bundled_screen_is_judged_right(tmp_path: Path) -> None:
+    done = run(tmp_path, "--verbose", str(drawing.SAMPLES))
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.endswith(" screens, 0 wrong, 0 false alarms\n")
+    assert "not scored: ambiguous/" in done.stdout
+
+
+def test_a_folder_without_an_index_is_read_off_its_names(tmp_path: Path) -> None:
+    (tmp_path / "claude").mkdir()
+    (tmp_path / "claude" / "backend_error--x.txt").write_text(OVERLOADED)
+    (tmp_path / "claude" / "stale--x.txt").write_text(OVERLOADED)
+    (tmp_path / "claude" / "stale--x.baseline.txt").write_text(OVERLOADED)
+    done = run(tmp_path, ".")
+    assert done.returncode == 0 and done.stdout.endswith("2 screens, 0 wrong, 0 false alarms\n")
+
+
+def test_a_wrong_screen_ends_it_with_one_and_verbose_says_why(tmp_path: Path) -> None:
+    (tmp_path / "claude").mkdir()
+    (tmp_path / "claude" / "completed--x.txt").write_text(OVERLOADED)
+    done = run(tmp_path, "-v", "claude")
+    assert done.returncode == 1 and "backend_error, not completed" in done.stdout and "rule: claude:" in done.stdout
+    assert done.stdout.endswith("1 screens, 1 wrong, 1 false alarms\n")
+
+
+def test_the_index_says_what_else_is_right_and_which_profile(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(OVERLOADED)
+    (tmp_path / "fleetd.yaml").write_text("profiles: {p: {agent: claude, command: c, errorPattern: none}}\n")
+    cases = [
+        {"file": "a.txt", "agent": "claude", "outcome": "failed", "alsoRight": ["backend_error"]},
+        {"file": "a.txt", "profile": "p", "outcome": "completed"},
+        {"file": "a.txt", "agent": "claude", "outcome": "backend_error", "cause": "server"},
+    ]
+    (tmp_path / "index.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+    done = run(tmp_path, ".")
+    assert "cause overload, not server" in done.stdout and "3 screens, 1 wrong, 0 false alarms" in done.stdout
+
+
+def test_a_broken_index_or_an_empty_folder_is_bad_input(tmp_path: Path) -> None:
+    assert run(tmp_path, ".").returncode == 65
+    (tmp_path / "index.jsonl").write_text("{}\n")
+    done = run(tmp_path, ".")
+    assert done.returncode == 65 and "index.jsonl:1" in done.stderr
