@@ -66,6 +66,15 @@ def test_every_command_has_a_page_and_a_line_in_the_overview(name: str) -> None:
     assert items(section(MAN / "fleettools.7", "COMMANDS"), "Xr").count(name) == 1
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_page_of_a_command_has_every_section_and_no_status_of_its_own(name: str) -> None:
+    page = MAN / f"{name}.1"
+    titles = re.findall(r"^\.Sh (.+)$", page.read_text(), re.M)
+    assert {"NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMPLES", "SEE ALSO"} <= set(titles)
+    statuses = re.findall(r"^\.It (?:Li |Cm )?(\d+)\b", section(page, "EXIT STATUS"), re.M)
+    assert {int(status) for status in statuses} <= set(Exit)
+
+
 def test_every_page_is_installed_where_man_looks() -> None:
     hatch = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
     installed = {source: place for source, place in hatch["shared-data"].items() if source.startswith("man/")}
