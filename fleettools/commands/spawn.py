@@ -47,7 +47,12 @@ class Launch(NamedTuple):
 )
 @click.option("--lead", metavar="%ID", shell_complete=complete("panes"), help="The pane of the member's lead.")
 @click.option("--name", metavar="NAME", help="The member's name, also that of its window.")
-@click.option("--cwd", metavar="DIR", help="Working folder [default: the profile's, else this one].")
+@click.option(
+    "--cwd",
+    metavar="DIR",
+    shell_complete=complete("files"),
+    help="Working folder [default: the profile's, else this one].",
+)
 @click.option("--session", metavar="NAME", help="tmux session of the new window [default: the lead's].")
 @click.option("--split", metavar="%ID", shell_complete=complete("panes"), help="Split this pane, open no window.")
 @state
