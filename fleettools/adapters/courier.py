@@ -97,19 +97,20 @@ class Courier:
         """Everything about one lead in one tick; how many of its items remain."""
         try:
             unready = self._way.unready(server, target)
+            for group in _by_token(items, self._doubtful):
+                self._recover(server, target, group)
+            due = [(item, over) for item in items if item.state != "typed" for over in self._due(item)]
+            if unready:
+                for item, _ in due:
+                    self._change(item, outbox.note, unready)
+            elif due and owner.take_pane(self._store, server, target, self._me):
+                try:
+                    self._tell(server, target, due)
+                finally:
+                    owner.drop_pane(self._store, server, target, self._me)
         except LeadGone as gone:
-            return sum(not self._end(item, str(gone)) for item in items)
-        for group in _by_token(items, self._doubtful):
-            self._recover(server, target, group)
-        due = [(item, over) for item in items if item.state != "typed" for over in self._due(item)]
-        if unready:
-            for item, _ in due:
-                self._change(item, outbox.note, unready)
-        elif due and owner.take_pane(self._store, server, target, self._me):
-            try:
-                self._tell(server, target, due)
-            finally:
-                owner.drop_pane(self._store, server, target, self._me)
+            for item in items:
+                self._end(item, str(gone))
         return sum(self._is_open(item) for item in items)
 
     def _due(self, item: Item) -> list[bool]:
@@ -187,12 +188,12 @@ class Courier:
             return True
 
         facts: list[tuple[Facts, bool]] = [(item.facts, over) for item, over in claimed]
-        text = nudge.notice(token, facts, now, self._way.room(server, target))
         try:
+            text = nudge.notice(token, facts, now, self._way.room(server, target))
             result = self._way.tell(server, target, token, text, told, step)
-        except FleetError as error:
+        except (FleetError, LeadGone) as error:
             with contextlib.suppress(FleetError):
-                self._release(told, error.what)
+                self._release(told, str(error))
             raise
         if result.outcome is None:
             # What another process has not taken is ours to give back, written down as typed or not.
@@ -252,13 +253,13 @@ class Courier:
         finally:
             owner.drop_pane(self._store, server, target, self._me)
 
-    def _end(self, item: Item, reason: str) -> bool:
+    def _end(self, item: Item, reason: str) -> None:
+        """End an item whose lead is no more; what may have been typed stays in doubt."""
         now = self._store.now_ms()
-        if item.state == "typed" and self._doubtful(item):
-            if self._change(item, outbox.recover, self._me, now, _ended(item)):
-                self._settle([(item, Result("unknown", reason))])
-            return True
-        return self._change(item, outbox.expire, reason, now)
+        if not self._doubtful(item):
+            self._change(item, outbox.expire, reason, now)
+        elif self._change(item, outbox.recover, self._me, now, _ended(item)):
+            self._settle([(item, Result("unknown", reason))])
 
     def _is_open(self, item: Item) -> bool:
         now = read(self._store, _key(item), Item)

@@ -132,6 +132,8 @@ class PaneWay:
                 raise
         if not rows and not is_server(_pid(server)):
             raise LeadGone("the lead's tmux server has ended")
+        if not rows:
+            raise tmux.error(f"another server than {_pid(server)} answers there", "end one of the two")
         self._rows[server] = rows
         return rows
 

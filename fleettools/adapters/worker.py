@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleettools import records
 from fleettools.adapters import clock
-from fleettools.adapters.courier import Courier, LeadGone
+from fleettools.adapters.courier import Courier
 from fleettools.adapters.tmux import Tmux
 from fleettools.adapters.ways import CommandWay, PaneWay, is_ours
 from fleettools.errors import BadConfig, FleetError, UsageError
@@ -120,8 +120,6 @@ class Worker:
             except FleetError as error:
                 self._last = error
                 self._complain(f"trying again: {error}")
-            except LeadGone:
-                continue
             except BaseException as error:
                 self._fatal = error
                 return

@@ -128,6 +128,7 @@ class Sweeper:
         self._state = "up"
         self._second = 0
         self._again = 0.0
+        self._found_all = False
 
     # -- one sweep
 
@@ -160,9 +161,10 @@ class Sweeper:
     def _wanted(self, rows: "dict[str, PaneRow]", found: "dict[str, Seat]") -> list[str]:
         from fleettools.adapters.tmux import NoPane
 
-        for target in self._targets:
-            if target not in rows and target not in self._sent:
-                raise self._tmux.error(f"no pane {target}", "tmux list-panes -a shows what there is", NoPane)
+        missing = [target for target in self._targets if target not in rows]
+        for target in [] if self._found_all else missing:
+            raise self._tmux.error(f"no pane {target}", "tmux list-panes -a shows what there is", NoPane)
+        self._found_all = True
         if self._targets:
             return [target for target in dict.fromkeys(self._targets) if target in rows]
         return [pane for pane in rows if self._everything or found[pane].role]
@@ -243,7 +245,7 @@ class Sweeper:
 
     def follow(self, now: float) -> "Iterator[records.Record]":
         """What changed since the last sweep; everything at first, every 30 s, and after a server came back."""
-        from fleettools.adapters.tmux import Unusable
+        from fleettools.adapters.tmux import NoPane, Unusable
         from fleettools.errors import Unavailable
 
         whole = now >= self._again
@@ -252,7 +254,7 @@ class Sweeper:
             self._sent.clear()
         try:
             yield from self.sweep(changed_only=True)
-        except Unusable:
+        except (Unusable, NoPane):
             raise
         except Unavailable as error:
             yield from self._lost(str(error), whole)
