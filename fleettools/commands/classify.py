@@ -25,8 +25,11 @@ class Judge:
         baseline: str | None = None,
         explain: bool = False,
     ) -> None:
-        from fleettools.adapters import agentfiles
+        from fleettools import records
+        from fleettools.adapters import agentfiles, clock
+        from fleettools.policy import classify
 
+        self._records, self._clock, self._classify, self._agentfiles = records, clock, classify, agentfiles
         self._ctx, self._agent, self._profile = ctx, agent, profile
         self._baseline, self._explain = baseline, explain
         self._config = ctx.config()
@@ -40,46 +43,36 @@ class Judge:
 
     def pane(self, line: bytes) -> Iterator[bytes]:
         """The verdict on a `pane` line; fields that a pane does not have survive."""
-        from fleettools import records
-
+        records = self._records
         pane = records.decode(line, records.Pane)
         yield records.replaced(line, records.Pane, self.verdict(pane))
 
     def screen(self, text: str) -> bytes:
         """The verdict on a raw screen."""
-        from fleettools import records
-        from fleettools.adapters import clock
-
-        return records.encode(self.verdict(records.Pane(text=text, tz=clock.local_zone())))
+        return self._records.encode(self.verdict(self._records.Pane(text=text, tz=self._clock.local_zone())))
 
     def verdict(self, pane: "records.Pane") -> "records.Verdict":
         """The verdict on a pane; what a person should know goes to stderr."""
-        from fleettools import records
-        from fleettools.adapters import clock
-        from fleettools.policy import classify
-
         if pane.ts is None:
-            for name, value in clock.stamp().items():
+            for name, value in self._clock.stamp().items():
                 setattr(pane, name, value)
         pane.profile = pane.profile or self._profile
         configured = self._config.profiles.get(pane.profile or "")
         pane.agent = pane.agent or (configured and configured.agent) or self._agent
         if self._baseline is not None and not (pane.turn and pane.turn.baseline):
-            pane.turn = pane.turn or records.Turn(id="")
+            pane.turn = pane.turn or self._records.Turn(id="")
             pane.turn.baseline = self._baseline
         rules = self._rules_of(pane.profile)
-        judgement = classify.weigh(pane, self._look(pane, rules), rules, self._explain)
+        judgement = self._classify.weigh(pane, self._look(pane, rules), rules, self._explain)
         for key in judgement.over:
             self._once(f"{key} ran out of its time on a pane; make the pattern simpler", "error")
         if self._explain:
-            for text in classify.explained(judgement):
+            for text in self._classify.explained(judgement):
                 self._ctx.messages.error(text)
         return judgement.verdict
 
     def _look(self, pane: "records.Pane", rules: "Rules") -> "Look | None":
-        from fleettools.adapters import agentfiles
-
-        agent = pane.agent
+        agentfiles, agent = self._agentfiles, pane.agent
         look = agentfiles.load(agent, self._config.agents) if agent else None
         if look is not None or rules.configured:
             return look

@@ -48,21 +48,22 @@ class Screen:
         self.text = text
         self.look = look
         self.coloured = "\x1b[" in text
-        self.lines = lines = lines_of(text)
+        self.plain, self.lines = lines_of(text)
+        lines = self.lines
         self.frame = composer.find(lines, look.composer)
         self.end = self.frame.top if self.frame else len(lines)
         self.failure: Item | None = None
+        self._raw: list[str] | None = None
+        self._items: list[Item] | None = None
+        self.telling: list[Item] | None = None  # kept by evidence.significant
         self.prompts = self._barred() if look.bars else self._prompts()
 
-    @cached_property
+    @property
     def raw(self) -> list[str]:
         """The physical lines with their colours."""
-        return self.text.split("\n")
-
-    @cached_property
-    def _plain(self) -> str:
-        """The lines as one text, each behind a line feed."""
-        return "\n".join(("", *self.lines))
+        if self._raw is None:
+            self._raw = self.text.split("\n")
+        return self._raw
 
     @property
     def footer(self) -> list[str]:
@@ -85,13 +86,17 @@ class Screen:
         """The first row of the block."""
         return self.prompts[-1][2] if self.prompts else 0
 
-    @cached_property
+    @property
     def items(self) -> list[Item]:
         """The items of the block."""
-        if self.failure is None:
-            return self.parse(self.start, self.end)
-        row = self.failure.row
-        return [*self.parse(self.start, row), self.failure, *self.parse(row + 1, self.end)]
+        if self._items is None:
+            rows = (self.start, self.end)
+            if self.failure is None:
+                self._items = self.parse(*rows)
+            else:
+                row = self.failure.row
+                self._items = [*self.parse(rows[0], row), self.failure, *self.parse(row + 1, rows[1])]
+        return self._items
 
     @cached_property
     def fresh(self) -> bool:
@@ -114,12 +119,17 @@ class Screen:
 
     def _rows(self, starts: list[str]) -> list[int]:
         """The rows above the composer that begin so."""
-        text, rows = self._plain, []
+        text, rows = self.plain, []
         for start in starts:
-            at = text.find(f"\n{start}")
+            glyph = start.lstrip()[0]
+            line = f"\n{start}"
+            # A glyph alone is found faster than the line feed before it, a letter is not.
+            sought, ahead = (line, 0) if glyph.isalnum() else (glyph, line.index(glyph))
+            at = text.find(sought)
             while at >= 0:
-                rows.append(text.count("\n", 0, at))
-                at = text.find(f"\n{start}", at + 1)
+                if text.startswith(line, at - ahead):
+                    rows.append(text.count("\n", 0, at - ahead))
+                at = text.find(sought, at + 1)
         return sorted(row for row in rows if row < self.end)
 
     def _asked(self, prompt: Prompt, match: re.Match[str], row: int) -> tuple[str, int]:
@@ -137,10 +147,13 @@ class Screen:
     def _barred(self) -> list[tuple[str, int, int]]:
         """The prompts of an agent that draws failures as bars too; the last bar is left to `failure` if it is one."""
         groups: list[tuple[int, int]] = []
+        bars = [line.index("┃") if line.lstrip()[:1] == "┃" else -1 for line in self.lines[: self.end]]
+        # A toast that covers the blank line between two bars has its own one further right.
+        column = min((bar for bar in bars if bar >= 0), default=0)
         row = 0
         while row < self.end:
             first = row
-            while row < self.end and self.lines[row].lstrip()[:1] == "┃":
+            while row < self.end and bars[row] == column:
                 row += 1
             if row > first:
                 groups.append((first, row))

@@ -142,7 +142,7 @@ class _Case:
     def _unknown_agent(self) -> Outcome:
         lines = [line for line in self.screen.lines if line]
         if self.pane.turn and self.pane.turn.baseline:
-            old = set(lines_of(self.pane.turn.baseline))
+            old = set(lines_of(self.pane.turn.baseline)[1])
             lines = [line for line in lines if line not in old]
         lines = lines[-RAW_LINES:]
         found = self._own(lines)
@@ -253,7 +253,8 @@ class _Case:
         text = " ".join(item.text for item in reversed(run[:3]))
         line = run[0].lines[0] if run else ""
         if not run and busy is not None and busy in self.screen.footer:
-            words = busy.strip()
+            footer = self.screen.footer
+            words = " ".join(row.strip() for row in footer[footer.index(busy) :])
             if look.is_retry(squeezed(words)) or evidence.cause_of(look, words)[0] != "unknown":
                 text = line = words
         if not text:

@@ -44,7 +44,9 @@ class Finding(NamedTuple):
 
 def significant(screen: Screen) -> list[Item]:
     """The items of the block that say something, in order."""
-    return [item for item in screen.items if item.kind not in BARE]
+    if screen.telling is None:
+        screen.telling = [item for item in screen.items if item.kind not in BARE]
+    return screen.telling
 
 
 def failing(screen: Screen, notes: list[str]) -> list[Item]:
@@ -101,7 +103,7 @@ def _doubt(screen: Screen, item: Item, before: Item | None, look: Look) -> str |
             return "introduced by the reply above it"
         if before.text.endswith((".", "!", "。")) and not look.marks_replies and not screen.coloured:
             return "may be the end of the reply above it"
-    if item.kind != "own" and not look.bars and not screen.warm(item):
+    if item.kind != "own" and not look.bars and not screen.warm(item) and not look.is_reply_coloured(item.words):
         return "not in a colour of failures"
     return ""
 
@@ -125,8 +127,8 @@ def _judged(look: Look, text: str) -> str:
 
 
 def _rule(look: Look, words: str, bundled: tuple[bool, bool]) -> Rule | None:
-    for rule in look.rules:
-        if rule.first not in words or not bundled[rule.kind != "exhausted"] or not rule.within(words):
+    for first, rule in look.firsts:
+        if first not in words or not bundled[rule.kind != "exhausted"] or not rule.within(words):
             continue
         if rule.cause != "quota" or not look.is_momentary(words):
             return rule

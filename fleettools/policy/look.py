@@ -102,6 +102,7 @@ class Look(Wordings, dict=True, kw_only=True):
     items: dict[str, list[str]] = {}
     indent: int = 2  # from this column on a line continues the item above it, over blank lines too
     starts: list[str] = []  # what a reply or an own message must begin with to be a failure
+    reply_coloured: list[str] = []  # failures that are drawn in the colour of replies
     shared: bool = False  # failures stand where a reply's paragraphs stand, too
     tail: bool = False  # paragraphs after a failure belong to it
     confirm: list[str] = []  # one of these must follow a failure's head
@@ -134,9 +135,22 @@ class Look(Wordings, dict=True, kw_only=True):
         )
 
     @cached_property
+    def firsts(self) -> list[tuple[str, Rule]]:
+        """The rules, each behind the words that have to be there before it is worth a look."""
+        return [(rule.first, rule) for rule in self.rules]
+
+    @cached_property
     def heads(self) -> tuple[str, ...]:
         """The squeezed `starts`."""
         return tuple(squeezed(phrase) for phrase in self.starts)
+
+    @cached_property
+    def _reply_coloured(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(_parts(phrase) for phrase in self.reply_coloured)
+
+    def is_reply_coloured(self, words: str) -> bool:
+        """Whether the squeezed words begin with one of `reply_coloured`."""
+        return any(words.startswith(parts[0]) and _holds(parts, words) for parts in self._reply_coloured)
 
     def is_momentary(self, words: str) -> bool:
         """Whether the limit that the squeezed words name is one of a minute."""

@@ -17,9 +17,7 @@ _AFTER = re.compile(
     r"(?i)(?:try(?:ing)?\s+again|retry(?:ing)?|resets?|reset\s+is|available(?:\s+again)?|renews?|refreshe?s?|wait|back)"
     rf"\s*:?\s*(?:in|after|for)?\s*(?:about|~)?\s*{_DURATION}"
 )
-_HINT = re.compile(
-    r"(?i)reset|again|until|renew|refresh|available|automatically|access|retry|wait|back|return|limit reached\s*\|"
-)
+_HINTS = ("reset", "again", "until", "renew", "refresh", "availab", "automatic", "access", "retry", "wait", "reached|")
 _SOON = re.compile(rf"(?i)\bresets?\s+(?:in|after)\s+{_DURATION}")
 _ONE = re.compile(r"(?i)\b(?:an?|one) (hour|minute|day)\b")
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])", re.I)
@@ -59,7 +57,7 @@ def read(text: str, at_ms: int, tz: str | None, brief: bool = False) -> int | No
     With `brief`, a reset in seconds counts too; a delay before the next try never does.
     """
     text = _ONE.sub(r"1 \1", " ".join(text.replace("\xa0", " ").split()))
-    if not _HINT.search(text):
+    if not _hints(text):
         return None
     for reader in (_epoch, _iso, _moment, _duration):
         moment = reader(text, at_ms, tz)
@@ -83,7 +81,17 @@ def rolled(text: str, at_ms: int, tz: str | None) -> bool:
 
 def wait_seconds(text: str) -> float:
     """The longest wait that the text names after words like `retrying in`, in seconds; 0 without one."""
+    if not _hints(text):
+        return 0
     return max((_seconds(match[1]) for match in _AFTER.finditer(" ".join(text.split()))), default=0.0)
+
+
+def _hints(text: str) -> bool:
+    text = text.lower().replace(" |", "|")
+    for hint in _HINTS:  # noqa: SIM110  # asked of every failure; a generator costs more than the search
+        if hint in text:
+            return True
+    return False
 
 
 def _seconds(duration: str) -> float:

@@ -17,13 +17,18 @@ _NAMED: tuple[RGB, ...] = (
 )
 
 
-def lines_of(text: str) -> list[str]:
-    """The physical lines without colours, non-breaking spaces made plain, line ends stripped, no blank ones last."""
+def lines_of(text: str) -> tuple[str, list[str]]:
+    """The text without colours behind a line feed, and its lines, stripped at their ends, no blank ones last.
+
+    Non-breaking spaces are made plain.
+    """
     if "\x1b" in text:
         text = ESCAPE.sub("", text)
     if "\xa0" in text:
         text = text.replace("\xa0", " ")
-    return [line.rstrip() for line in text.rstrip().split("\n")] if text else []
+    text = "\n" + text.rstrip()
+    lines = [line.rstrip() for line in text.split("\n")]
+    return text, lines[1:] if text != "\n" else []
 
 
 def squeezed(text: str) -> str:
