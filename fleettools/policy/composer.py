@@ -118,7 +118,8 @@ def _after_status(lines: list[str], top: int) -> bool:
 
 
 def _bars(lines: list[str], look: ComposerLook) -> Frame | None:
-    for bottom in _feet(lines):
+    # On its first screen it stands in the middle, with any number of blank lines below.
+    for bottom in reversed(range(len(lines))):
         if not lines[bottom].lstrip().startswith("╹▀"):
             continue
         top = bottom
