@@ -4,7 +4,7 @@ import re
 from functools import cached_property
 
 from fleettools.policy import composer
-from fleettools.policy.look import Look, Prompt, any_of, compiled, said
+from fleettools.policy.look import Look, Prompt, compiled, said
 from fleettools.policy.sgr import colours, hue, lines_of, squeezed
 
 BARE = frozenset({"end", "chrome"})
@@ -27,6 +27,11 @@ class Item:
         """Its words on one line, the glyph left out."""
         first = self.lines[0][self.column :]
         return " ".join((first.strip(), *(line.strip() for line in self.lines[1:])))
+
+    @property
+    def opening(self) -> str:
+        """The squeezed words that it begins with, those of two lines."""
+        return squeezed(self.lines[0][self.column :] + (self.lines[1] if len(self.lines) > 1 else ""))
 
     @property
     def words(self) -> str:
@@ -98,11 +103,10 @@ class Screen:
                 self._items = [*self.parse(rows[0], row), self.failure, *self.parse(row + 1, rows[1])]
         return self._items
 
-    @cached_property
+    @property
     def fresh(self) -> bool:
         """Whether the agent's banner is in view and no prompt follows it."""
-        banner = any_of(tuple(self.look.banner))
-        return not self.prompts and any(banner.search(line) for line in self.lines[: self.end])
+        return not self.prompts and any(self.look.greeting.search(line) for line in self.lines[: self.end])
 
     def _prompts(self) -> list[tuple[str, int, int]]:
         found: list[tuple[str, int, int]] = []

@@ -22,7 +22,7 @@ from fleettools import records
 from fleettools.policy import evidence, resets
 from fleettools.policy.blocks import Item, Screen
 from fleettools.policy.evidence import Finding
-from fleettools.policy.look import Look, any_of
+from fleettools.policy.look import Look
 from fleettools.policy.patterns import Own, Rules, Search
 from fleettools.policy.screen import scrubbed
 from fleettools.policy.sgr import lines_of, squeezed
@@ -186,10 +186,10 @@ class _Case:
 
     def _asking(self) -> Outcome | None:
         screen, look = self.screen, self.screen.look
-        if screen.frame is not None and not (look.questions and any_of(tuple(look.questions)).match(screen.frame.text)):
+        if screen.frame is not None and not (look.questions and look.question.match(screen.frame.text)):
             return None
         lines = screen.lines[screen.start :]
-        question = next((line for line in lines if any_of(tuple(look.questions)).search(line)), None)
+        question = next((line for line in lines if look.question.search(line)), None)
         if question is None and not look.shared:
             question = next((line for line in lines if _CHOICE.match(line)), None)
         if question is None:
@@ -206,7 +206,7 @@ class _Case:
     def _is_busy(self) -> str | None:
         """The line that shows that the agent is at work."""
         screen = self.screen
-        busy = any_of(tuple(screen.look.busy))
+        busy = screen.look.busy_sign
         if screen.look.busy:
             for line in screen.footer:
                 if busy.search(line):

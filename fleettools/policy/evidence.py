@@ -20,9 +20,11 @@ _PROSE = re.compile(
     r"|tells us|dominates|line \d|lines \d|in (?:the |app|your )?\w*\.?logs?\b|\(\d+ (?:times|lines|hits))"
 )
 # Words of somebody who looked at a log, and of no message of an agent's own.
-_TALK = re.compile(
-    r"\bis (?:the|what|by far|only|just|one of)\b|\bthe logs?\b|\w\.log\b|most frequent|\bby far\b|\bour side\b"
-    r"|\bI (?:have|found|added|see|saw|will|fixed|checked)\b|\bthe (?:pane|screen|transcript|test|report|script) "
+_TALK = (
+    *(" is the ", " is what ", " is by far", " is only ", " is just ", " is one of ", " the log", "most frequent"),
+    *(".log ", ".log,", ".log.", ".log:", " by far ", "our side", " i have ", " i found ", " i added ", " i see "),
+    *(" i saw ", " i will ", " i fixed ", " i checked ", " the pane ", " the screen ", " the transcript "),
+    *(" the test ", " the report ", " the script "),
 )
 _ATTEMPT = (
     re.compile(r"attempt#?(\d+)"),
@@ -70,11 +72,15 @@ def failing(screen: Screen, notes: list[str]) -> list[Item]:
         return []
     run = trailing + run
     confirm = screen.look.confirm
-    words = "".join(item.words for item in reversed(run))
-    if confirm and not any(squeezed(phrase) in words for phrase in confirm):
+    if confirm and not _confirmed(confirm, run):
         notes.append(f"{_shown(run[-1])}: not followed by what the agent says after its failures")
         return []
     return run
+
+
+def _confirmed(phrases: list[str], run: list[Item]) -> bool:
+    words = "".join(item.words for item in reversed(run))
+    return any(squeezed(phrase) in words for phrase in phrases)
 
 
 def _is_own_failure(screen: Screen, items: list[Item], at: int, notes: list[str]) -> bool:
@@ -90,13 +96,13 @@ def _is_own_failure(screen: Screen, items: list[Item], at: int, notes: list[str]
 def _doubt(screen: Screen, item: Item, before: Item | None, look: Look) -> str | None:
     """Why an item is no failure of the agent's own; "" when it is one, None when nothing in it looks like one."""
     bare = item.kind == "error" and not look.shared
-    if item.kind != "error" and not item.words.startswith(look.heads or ("\0",)):
+    if item.kind != "error" and not item.opening.startswith(look.heads or ("\0",)):
         return None
     if look.is_retry(item.words):
         return "the agent tries again by itself"
     if item.kind == "reply" and item.paragraphs > 1:
         return "a reply of several paragraphs"
-    if not bare and item.kind != "own" and (_PROSE.search(item.text.lower()[:120]) or _TALK.search(item.text)):
+    if not bare and item.kind != "own" and _is_talk(item.text):
         return "a sentence about an error"
     if look.shared and before and before.kind in ("plain", "reply"):
         if before.text.endswith((":", "：")):
@@ -106,6 +112,12 @@ def _doubt(screen: Screen, item: Item, before: Item | None, look: Look) -> str |
     if item.kind != "own" and not look.bars and not screen.warm(item) and not look.is_reply_coloured(item.words):
         return "not in a colour of failures"
     return ""
+
+
+def _is_talk(text: str) -> bool:
+    """Whether somebody talks about an error."""
+    lower = f" {text.lower()} "
+    return any(words in lower for words in _TALK) or bool(_PROSE.search(lower[:120]))
 
 
 def decide(look: Look, run: list[Item], bundled: tuple[bool, bool]) -> Finding | None:
@@ -137,14 +149,12 @@ def _rule(look: Look, words: str, bundled: tuple[bool, bool]) -> Rule | None:
 
 def _line(look: Look, run: list[Item], rule: Rule) -> str:
     """The first physical line that says as much as the whole, else the first line."""
-    alike: list[Rule] = []
     for item in reversed(run):
         for line in item.lines:
             words = said(line)
             if rule.within(words):
                 return line
-            alike = alike or [other for other in look.rules if other[:2] == rule[:2]]
-            if any(other.within(words) for other in alike):
+            if any(other.within(words) for other in look.by_cause[rule.kind, rule.cause]):
                 return line
     return run[-1].lines[0]
 

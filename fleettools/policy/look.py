@@ -140,6 +140,29 @@ class Look(Wordings, dict=True, kw_only=True):
         return [(rule.first, rule) for rule in self.rules]
 
     @cached_property
+    def by_cause(self) -> dict[tuple[str, str], list[Rule]]:
+        """The rules by kind and cause."""
+        found: dict[tuple[str, str], list[Rule]] = {}
+        for rule in self.rules:
+            found.setdefault((rule.kind, rule.cause), []).append(rule)
+        return found
+
+    @cached_property
+    def greeting(self) -> re.Pattern[str]:
+        """Matches a line of the banner."""
+        return any_of(self.banner)
+
+    @cached_property
+    def busy_sign(self) -> re.Pattern[str]:
+        """Matches a line of the footer that shows work."""
+        return any_of(self.busy)
+
+    @cached_property
+    def question(self) -> re.Pattern[str]:
+        """Matches a line in which the agent asks a person something."""
+        return any_of(self.questions)
+
+    @cached_property
     def heads(self) -> tuple[str, ...]:
         """The squeezed `starts`."""
         return tuple(squeezed(phrase) for phrase in self.starts)
@@ -228,8 +251,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-@cache
-def any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+def any_of(patterns: list[str]) -> re.Pattern[str]:
     """Matches where one of the patterns does."""
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or "(?!)")
 

@@ -18,6 +18,7 @@ _AFTER = re.compile(
     rf"\s*:?\s*(?:in|after|for)?\s*(?:about|~)?\s*{_DURATION}"
 )
 _HINTS = ("reset", "again", "until", "renew", "refresh", "availab", "automatic", "access", "retry", "wait", "reached|")
+_NUMBER = re.compile(r"[0-9]")
 _SOON = re.compile(rf"(?i)\bresets?\s+(?:in|after)\s+{_DURATION}")
 _ONE = re.compile(r"(?i)\b(?:an?|one) (hour|minute|day)\b")
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])", re.I)
@@ -81,15 +82,16 @@ def rolled(text: str, at_ms: int, tz: str | None) -> bool:
 
 def wait_seconds(text: str) -> float:
     """The longest wait that the text names after words like `retrying in`, in seconds; 0 without one."""
-    if not _hints(text):
+    if not _hints(text):  # asked of every failure: the patterns below cost ten times as much
         return 0
     return max((_seconds(match[1]) for match in _AFTER.finditer(" ".join(text.split()))), default=0.0)
 
 
 def _hints(text: str) -> bool:
     text = text.lower().replace(" |", "|")
-    for hint in _HINTS:  # noqa: SIM110  # asked of every failure; a generator costs more than the search
-        if hint in text:
+    for hint in _HINTS:
+        at = text.find(hint)
+        if at >= 0 and (_NUMBER.search(text, at) or "an hour" in text or "a day" in text):
             return True
     return False
 
