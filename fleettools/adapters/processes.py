@@ -103,10 +103,19 @@ class Pipe:
         finally:
             self._output = source
 
-    def wait(self, bell: Bell, seconds: float | None) -> bytes | None:
-        """What the last stage wrote, None when there was nothing within the time or the bell rang; raises Killed."""
+    def wait(self, bell: Bell, reader: int, seconds: float | None) -> bytes | None:
+        """What the last stage wrote, None when there was nothing within the time or the bell rang.
+
+        Raises Killed: SIGPIPE as soon as nobody reads the file descriptor `reader` any more, however quiet it is.
+        """
+        poll = select.poll()
+        poll.register(self._output, select.POLLIN)
+        poll.register(bell, select.POLLIN)
+        poll.register(reader, 0)
         with signals.waiting():
-            ready, _, _ = select.select([self._output, bell.fileno()], [], [], seconds)
+            ready = dict(poll.poll(None if seconds is None else seconds * 1000))
+        if ready.get(reader, 0) & (select.POLLERR | select.POLLHUP):
+            raise signals.Killed(signal.SIGPIPE)
         bell.silence()
         return os.read(self._output, CHUNK) if self._output in ready else None
 

@@ -8,7 +8,7 @@ import click
 
 from fleettools.adapters.streams import printable
 from fleettools.cli import Context, command, state, tmux_server
-from fleettools.errors import Exit, FleetError, NotNow, Unavailable
+from fleettools.errors import Exit, FleetError, NotNow
 
 if TYPE_CHECKING:
     from fleettools.adapters.processes import Bell, Ended, Pipe
@@ -44,14 +44,15 @@ def main(
     check   look over the configuration and the surroundings, each fault with its mend
     demo    show an outage and what becomes of it, on a tmux server of its own
     """
+    if socket_path and socket_name:
+        raise click.UsageError("-S and -L exclude each other")
     if what == "demo":
         from fleettools.demo.show import show
 
         return show(ctx.out, ctx.messages)
-    server = [*(["-S", socket_path] if socket_path else []), *(["-L", socket_name] if socket_name else [])]
     if what == "check":
         return check(ctx, state_url, socket_path, socket_name)
-    daemon = Daemon(ctx, everything, once, state_url, server)
+    daemon = Daemon(ctx, everything, once, state_url, (socket_path, socket_name))
     if only_print:
         ctx.out.write(daemon.shell_line().encode() + b"\n")
         ctx.out.flush()
@@ -85,12 +86,20 @@ def check(ctx: Context, state_url: str | None, socket_path: str | None, socket_n
 class Daemon:
     """The pipe with its configuration, which is written out so that every stage reads the same one."""
 
-    def __init__(self, ctx: Context, everything: bool, once: bool, state_url: str | None, server: list[str]) -> None:
+    def __init__(
+        self,
+        ctx: Context,
+        everything: bool,
+        once: bool,
+        state_url: str | None,
+        sockets: tuple[str | None, str | None],
+    ) -> None:
         self._ctx = ctx
         self._everything = everything
         self._state_url = state_url
         self._state = ["--state", state_url] if state_url else []
-        self._server = server
+        self._sockets = path, name = sockets
+        self._server = [*(["-S", path] if path else []), *(["-L", name] if name else [])]
         self._follow = not once
 
     def options(self, stage: str) -> list[str]:
@@ -175,17 +184,21 @@ class Daemon:
 
     def _prepare(self) -> "Supervisor":
         """Read and open everything that the stages will need, so that what is missing is said before they start."""
-        import shutil
-
         from fleettools.adapters.supervisor import Supervisor
+        from fleettools.adapters.tmux import Tmux
 
         self._env = dict(os.environ)
         self._config: Config = self._ctx.config()
         self._broken = False
-        if not shutil.which("tmux"):
-            raise Unavailable("tmux is not installed", "install tmux 3.2 or later")
-        self._ctx.store(self._state_url).close()
+        Tmux(*self._sockets).version()
+        self._ctx.store(self._url()).close()
+        if self._url() == "memory:":
+            self._ctx.messages.warn("memory: is each stage's own, so no gate and no view sees it; name a file instead")
         return Supervisor(self._env)
+
+    def _url(self) -> str | None:
+        """The store as it was named, None for the default one."""
+        return self._state_url or os.environ.get("FLEET_STATE") or self._config.state
 
     def _lock(self, shared: bool) -> "IO[bytes]":
         """Hold the lock of this store and tmux server: one --once at a time, and none beside a running fleetd."""
@@ -194,7 +207,7 @@ class Daemon:
 
         from fleettools.adapters.store import default_path
 
-        what = repr((self._state_url or os.environ.get("FLEET_STATE") or self._config.state, self._server))
+        what = repr((self._url(), self._server))
         folder = os.path.dirname(default_path())
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, f"fleetd-{hashlib.sha256(what.encode()).hexdigest()[:12]}.lock")
@@ -235,7 +248,7 @@ class Daemon:
                 bell.reload = False
                 if self._reload():
                     return None
-            chunk = pipe.wait(bell, supervisor.interval)
+            chunk = pipe.wait(bell, sys.stdout.fileno(), supervisor.interval)
             supervisor.tell("WATCHDOG=1")
             if chunk:
                 self._take(chunk)

@@ -211,15 +211,16 @@ def test_nothing_is_left_when_fleetd_itself_is_killed(quiet: Sandbox) -> None:
         wait_for(lambda: not ours(quiet), "the end of the stages")
 
 
-def test_a_reader_that_is_gone_ends_it(box: Sandbox) -> None:
+@pytest.mark.parametrize("args", [["--all"], []], ids=["with records to write", "though all is quiet"])
+def test_a_reader_that_is_gone_ends_it(args: list[str], quiet: Sandbox) -> None:
     read, write = os.pipe()
-    command = [sys.executable, "-P", "-m", "fleettools.commands.fleetd", "--all"]
-    process = subprocess.Popen(command, stdout=write, stderr=subprocess.DEVNULL, env=box.env, cwd=box.work)
+    command = [sys.executable, "-P", "-m", "fleettools.commands.fleetd", *args]
+    process = subprocess.Popen(command, stdout=write, stderr=subprocess.DEVNULL, env=quiet.env, cwd=quiet.work)
     try:
         os.close(write)
         os.close(read)
         assert process.wait(30) == -signal.SIGPIPE
-        assert not ours(box)
+        assert not ours(quiet)
     finally:
         process.kill()
         process.wait()
