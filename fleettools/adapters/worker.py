@@ -27,10 +27,18 @@ class Worker:
     """Takes records at once, and tells the leads in its own time."""
 
     def __init__(
-        self, ctx: "Context", state_url: str | None, chosen: Tmux | None, command: str | None, dry_run: bool
+        self,
+        ctx: "Context",
+        state_url: str | None,
+        chosen: Tmux | None,
+        command: str | None,
+        dry_run: bool,
+        patient: bool,
     ) -> None:
         self._ctx, self._state_url, self._chosen, self._dry_run = ctx, state_url, chosen, dry_run
+        self._patient = patient
         self._config = ctx.config()
+        self._opened = threading.Event()
         self._stop, self._wake = threading.Event(), threading.Event()
         self._way = CommandWay(command) if command else PaneWay(self._config, self._pause)
         self._lock = threading.Lock()
@@ -48,8 +56,11 @@ class Worker:
     # -- called by the reading side
 
     def start(self) -> None:
-        """Begin to work."""
+        """Begin to work; raises Unavailable when the store cannot be opened, unless the worker is patient."""
         self._thread.start()
+        if not self._patient:
+            self._opened.wait()
+            self.said()
 
     def accept(self, record: records.Record) -> None:
         """Keep what a record asks to tell; raises ValueError when one of its times is none."""
@@ -87,6 +98,10 @@ class Worker:
         """How many items are still to be told, None while that is not known."""
         return self._left
 
+    def failing(self) -> bool:
+        """Whether the last tick failed, so that nobody knows what is left."""
+        return self._last is not None
+
     def stop(self) -> None:
         """End after what is under way."""
         self._stop.set()
@@ -118,11 +133,16 @@ class Worker:
                 self._fatal = error
                 return
             except FleetError as error:
+                if self._store is None and not self._patient:
+                    self._fatal = error
+                    return
                 self._last = error
                 self._complain(f"trying again: {error}")
             except BaseException as error:
                 self._fatal = error
                 return
+            finally:
+                self._opened.set()
             self._wake.wait(TICK)
             if self._wake.is_set() and not self._stop.is_set():
                 self._stop.wait(0.05)  # what comes together is told together
@@ -130,6 +150,7 @@ class Worker:
     def _tick(self) -> int:
         if self._store is None:
             self._store = self._ctx.store(self._state_url)
+            self._opened.set()
         if self._courier is None:
             notify = self._config.notify
             self._courier = Courier(

@@ -49,7 +49,7 @@ def main(
         return _drop(ctx.store(state_url), drop) if drop is not None else _pending(ctx, ctx.store(state_url))
     from fleettools.adapters.worker import Worker
 
-    worker = Worker(ctx, state_url, chosen, exec_command, dry_run)
+    worker = Worker(ctx, state_url, chosen, exec_command, dry_run, patient=follow)
     return _Filter(ctx, worker).run(files, follow, wait, dry_run)
 
 
@@ -95,14 +95,9 @@ class _Filter:
 
     def _consumer(self, kind: "type[records.Record]") -> "Callable[[bytes], Iterable[bytes]]":
         from fleettools import records
-        from fleettools.errors import BadInput
 
         def consume(raw: bytes) -> "Iterable[bytes]":
-            record = records.decode(raw, kind)
-            try:
-                self._worker.accept(record)
-            except ValueError as error:
-                raise BadInput(f"not a time ({error})", "write times as 2026-01-31T12:00:00.000Z") from None
+            self._worker.accept(records.decode(raw, kind))
             return (raw,)
 
         return consume
@@ -115,11 +110,10 @@ class _Filter:
         end = clock.monotonic() + wait
         while True:
             self._flush()
-            left = self._worker.left()
-            if not follow and left is not None and (left == 0 or dry_run or clock.monotonic() >= end):
-                return left
-            if not follow and clock.monotonic() >= end + wait + 10:
-                return 1
+            left, over = self._worker.left(), clock.monotonic() >= end
+            known = left is not None or self._worker.failing()
+            if not follow and (left == 0 or (known and (dry_run or over))):
+                return left or 0
             clock.sleep(TICK)
 
     def _flush(self) -> None:
