@@ -29,16 +29,28 @@ Role = Literal["member", "lead"]
 State = Literal["starting", "idle", "busy", "blocked", "done", "failed", "backend_error", "released"]
 DeliveryOutcome = Literal["submitted", "queued", "stuck", "refused", "unknown"]
 
-Time = Annotated[str, msgspec.Meta(pattern=r"(?a)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)\Z")]
-PaneId = Annotated[str, msgspec.Meta(pattern=r"^%[0-9]{1,9}\Z")]
-Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}\Z")]  # profile names, credential ids
+_TIME = r"(?a)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)\Z"
+_PANE_ID = r"^%[0-9]{1,9}\Z"
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}\Z"
+Time = Annotated[str, msgspec.Meta(pattern=_TIME)]
+PaneId = Annotated[str, msgspec.Meta(pattern=_PANE_ID)]
+Name = Annotated[str, msgspec.Meta(pattern=_NAME)]  # profile names, credential ids
+_IN_WORDS = {
+    _TIME: "a time such as 2026-01-31T12:00:00.000Z",
+    _PANE_ID: "a pane id such as %12",
+    _NAME: "a name: letters, digits and . _ @ + -, at most 64",
+}
 
 
 def to_ms(ts: str) -> int:
-    """Milliseconds since the epoch of an RFC 3339 time; raises ValueError when it is none."""
-    moment = datetime.fromisoformat(ts)
-    if moment.tzinfo is None:
-        raise ValueError(f"{ts} has no zone")
+    """Milliseconds since the epoch of an RFC 3339 time; raises BadInput when it is none, or ages away."""
+    try:
+        moment = datetime.fromisoformat(ts)
+    except ValueError as error:
+        raise BadInput(f"{ts} is no time ({error})", f"write {_IN_WORDS[_TIME]}") from None
+    # So far from both ends of the calendar that the spans added to it stay within.
+    if moment.tzinfo is None or not 1000 < moment.year < 9000:
+        raise BadInput(f"{ts} is no time that can be used", f"write {_IN_WORDS[_TIME]}")
     # Integer arithmetic: timestamp() is a float, and a float's last digit may fall on the wrong side of a window.
     since = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
@@ -333,8 +345,10 @@ def decode(line: bytes, cls: type[R]) -> R:
     except RecursionError:
         raise BadInput("nested too deeply", "expected one flat JSON object") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        name = cls.__struct_config__.tag
-        raise BadInput(f"not a {name} record ({error})", f"see fleet-records(5) for the fields of {name}") from None
+        name, what = cls.__struct_config__.tag, str(error)
+        for pattern, words in _IN_WORDS.items():
+            what = what.replace(f"`str` matching regex {pattern!r}", words)
+        raise BadInput(f"not a {name} record ({what})", f"see fleet-records(5) for the fields of {name}") from None
 
 
 _encoder = msgspec.json.Encoder()
@@ -346,8 +360,9 @@ def encode(record: Record) -> bytes:
 
 
 def patched(line: bytes, **changes: object) -> bytes:
-    """The line with fields (snake_case) set, or removed where None; all others, unknown ones too, survive."""
-    fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    """The line, `type` first, with fields (snake_case) set or removed (None); all others, unknown ones too, survive."""
+    given = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    fields = {"type": given["type"], **given}
     for name, value in changes.items():
         key = camel(name)
         fields.pop(key, None)

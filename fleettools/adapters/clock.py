@@ -6,7 +6,7 @@ from typing import Any
 
 from fleettools import records
 from fleettools.adapters import signals
-from fleettools.errors import UsageError
+from fleettools.errors import BadInput, UsageError
 
 
 def now_ms() -> int:
@@ -16,7 +16,7 @@ def now_ms() -> int:
         return time.time_ns() // 1_000_000
     try:
         return records.to_ms(fixed)
-    except ValueError:
+    except BadInput:
         raise UsageError(f"FLEET_NOW={fixed!r} is no time", "write it as 2026-01-31T12:00:00Z, or unset it") from None
 
 

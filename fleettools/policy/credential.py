@@ -6,7 +6,6 @@
 import msgspec
 
 from fleettools import records
-from fleettools.errors import BadInput
 
 CREDENTIALS = "credential/"
 MAX_PANES = 4096  # panes and kinds remembered for one credential
@@ -133,12 +132,9 @@ def kind(verdict: records.Verdict, rules: Rules) -> str | None:
 
 def evidence(verdict: records.Verdict, first_look: bool = False) -> Evidence:
     """What a verdict says, at the `first_look` at its pane or later; raises BadInput when a time of it is none."""
-    try:
-        ts = records.to_ms(verdict.ts)
-        at = min(ts, records.to_ms(verdict.at)) if verdict.at else ts
-        resets = records.to_ms(verdict.resets_at) if verdict.resets_at else None
-    except ValueError as error:
-        raise BadInput(f"not a verdict record ({error})", "write times as 2026-01-31T12:00:00.000Z") from None
+    ts = records.to_ms(verdict.ts)
+    at = min(ts, records.to_ms(verdict.at)) if verdict.at else ts
+    resets = records.to_ms(verdict.resets_at) if verdict.resets_at else None
     up = None if verdict.up is None else round(verdict.up * 1000) - (ts - at)
     return Evidence(
         # A verdict written by hand may have no event; its pane and moment then tell it apart.

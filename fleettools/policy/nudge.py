@@ -93,7 +93,7 @@ def _names(names: Sequence[str], what: str, most: int) -> str:
 
 
 def facts_of(record: records.Incident | records.Quarantine) -> Facts:
-    """The facts of an incident or quarantine; raises ValueError when one of its times is none."""
+    """The facts of an incident or quarantine; raises BadInput when one of its times is none."""
     if isinstance(record, records.Incident):
         until = records.to_ms(record.ts) + round(record.cooling_off_for_seconds * 1000)
     else:

@@ -208,7 +208,7 @@ def ticket_of(item: str) -> str:
 
 
 def items_of(record: records.Record, now_ms: int) -> list[Item]:
-    """An item for each lead that a record concerns; raises ValueError when one of its times is none."""
+    """An item for each lead that a record concerns; raises BadInput when one of its times is none."""
     made = records.to_ms(record.ts)
 
     def item(name: str, server: str, target: str, facts: Facts) -> Item:

@@ -64,7 +64,7 @@ def test_nothing_happens_after_it_was_recorded() -> None:
 
 @pytest.mark.parametrize("field", ["at", "resets_at"])
 def test_a_time_that_is_none_is_a_bad_line(field: str) -> None:
-    with pytest.raises(BadInput, match="not a verdict record"):
+    with pytest.raises(BadInput, match="is no time"):
         credential.evidence(verdict("exhausted", **{field: "2026-13-01T00:00:00Z"}))
 
 

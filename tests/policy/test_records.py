@@ -66,6 +66,32 @@ def test_a_record_of_the_wrong_shape_names_its_field(line: bytes, cls: type[reco
     assert names in caught.value.what
 
 
+def test_a_field_that_does_not_fit_is_told_in_words_not_by_its_pattern() -> None:
+    with pytest.raises(BadInput, match="a time such as 2026-") as caught:
+        records.decode(b'{"type":"pane","ts":"yesterday"}', records.Pane)
+    assert "regex" not in caught.value.what
+
+
+@pytest.mark.parametrize(
+    "ts",
+    [
+        pytest.param("2026-13-01T00:00:00Z", id="month 13"),
+        pytest.param("2026-02-30T00:00:00Z", id="the 30th of February"),
+        pytest.param("2026-01-01T00:00:00+99:99", id="a zone that is none"),
+        pytest.param("2026-01-01T00:00:00", id="no zone"),
+        pytest.param("0001-01-01T00:00:00+23:59", id="before the first year"),
+        pytest.param("9999-12-31T23:59:59.999Z", id="so late that a minute more cannot be written"),
+    ],
+)
+def test_a_time_that_cannot_be_used_is_bad_input(ts: str) -> None:
+    with pytest.raises(BadInput, match="is no time"):
+        records.to_ms(ts)
+
+
+def test_type_moves_to_the_front_of_a_record_that_is_written_again() -> None:
+    assert records.patched(b'{"x":1,"type":"verdict"}', resolved=True) == b'{"type":"verdict","x":1,"resolved":true}\n'
+
+
 def test_type_comes_first_and_v_is_always_written() -> None:
     line = records.encode(records.Verdict(ts=TS, outcome="failed", resolved=False))
     assert line.startswith(b'{"type":"verdict","v":1,"ts":')
