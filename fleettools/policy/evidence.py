@@ -96,7 +96,7 @@ def _is_own_failure(screen: Screen, items: list[Item], at: int, notes: list[str]
 def _doubt(screen: Screen, item: Item, before: Item | None, look: Look) -> str | None:
     """Why an item is no failure of the agent's own; "" when it is one, None when nothing in it looks like one."""
     bare = item.kind == "error" and not look.shared
-    if item.kind != "error" and not item.opening.startswith(look.heads or ("\0",)):
+    if item.kind != "error" and not look.begins(item.opening, item.kind == "reply"):
         return None
     if look.is_retry(item.words):
         return "the agent tries again by itself"

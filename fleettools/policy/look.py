@@ -60,6 +60,7 @@ class ComposerLook(Data):
     line: str | None = None
     placeholders: list[str] = []
     last: bool = False  # nothing but blank lines may follow
+    unless: str | None = None  # a line below that matches shows that it is none
 
 
 class Rule(NamedTuple):
@@ -163,9 +164,16 @@ class Look(Wordings, dict=True, kw_only=True):
         return any_of(self.questions)
 
     @cached_property
-    def heads(self) -> tuple[str, ...]:
-        """The squeezed `starts`."""
-        return tuple(squeezed(phrase) for phrase in self.starts)
+    def _starts(self) -> tuple[tuple[tuple[str, ...], bool], ...]:
+        return tuple((_parts(phrase.removesuffix("*")), phrase.endswith("*")) for phrase in self.starts)
+
+    def begins(self, words: str, strict: bool) -> bool:
+        """Whether the squeezed words begin with one of `starts`; when `strict`, a mark or nothing must follow it."""
+        for parts, more in self._starts:
+            at = _past(parts, words) if words.startswith(parts[0]) else -1
+            if at >= 0 and (more or not strict or words[at : at + 1] in _MARKS):
+                return True
+        return False
 
     @cached_property
     def _reply_coloured(self) -> tuple[tuple[str, ...], ...]:
@@ -229,6 +237,21 @@ def _parts(phrase: str) -> tuple[str, ...]:
     return tuple(squeezed(part) for part in phrase.split("*"))
 
 
+_MARKS = ("", ".", "·", "∙", "•", "|", "(", "!", "-", "–", "—")
+
+
+def _past(parts: tuple[str, ...], words: str) -> int:
+    """Where the phrase ends that the words begin with, or -1."""
+    first, *rest = parts
+    at = len(first)
+    for part in rest:
+        at = words.find(part, at, at + GAP + len(part))
+        if at < 0:
+            return -1
+        at += len(part)
+    return at
+
+
 def _holds(parts: tuple[str, ...], words: str) -> bool:
     first, *rest = parts
     start = words.find(first)
@@ -266,7 +289,7 @@ def check(look: Look) -> None:
     places["prompts"] = [
         text for prompt in look.prompts for text in (prompt.head, prompt.more, prompt.above or "", prompt.unless or "")
     ]
-    places["composer.line"] = [look.composer.line or ""]
+    places["composer"] = [look.composer.line or "", look.composer.unless or ""]
     for key, patterns in places.items():
         for pattern in patterns:
             try:

@@ -51,7 +51,7 @@ def test_a_phrase_decides_a_failure_and_no_quotation(wording: dict[str, str]) ->
 
 @pytest.mark.parametrize("start", agentfiles.load("claude").starts)  # type: ignore[union-attr]
 def test_a_message_that_begins_as_failures_do_is_one_and_its_quotation_is_none(start: str) -> None:
-    text = f"{start[0].upper()}{start[1:]}"
+    text = f"{start[0].upper()}{start[1:]}".replace("*", "")
     assert verdict("claude", drawing.failure("claude", text)).outcome in ("backend_error", "exhausted")
     for form in QUOTED:
         assert verdict("claude", drawing.reply("claude", form.format(text))).outcome == "completed", form
