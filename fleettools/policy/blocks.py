@@ -3,47 +3,10 @@
 import re
 from functools import cached_property
 
-from fleettools.policy import composer
-from fleettools.policy.look import Look, Prompt, compiled, said
+from fleettools.policy import bars, composer
+from fleettools.policy.items import Asked, Item, column_of
+from fleettools.policy.look import Look, Prompt, compiled
 from fleettools.policy.sgr import colours, hue, lines_of, squeezed
-
-BARE = frozenset({"end", "chrome"})
-
-
-class Item:
-    """One thing the agent drew: its kind, the row of its head, where its words begin, and its lines."""
-
-    __slots__ = ("_words", "column", "kind", "lines", "output", "paragraphs", "row")
-
-    def __init__(self, kind: str, row: int, column: int, line: str) -> None:
-        self.kind, self.row, self.column = kind, row, column
-        self.lines = [line]
-        self._words: str | None = None
-        self.paragraphs = 1
-        self.output = False
-
-    @property
-    def text(self) -> str:
-        """Its words on one line, the glyph left out."""
-        first = self.lines[0][self.column :]
-        return " ".join((first.strip(), *(line.strip() for line in self.lines[1:])))
-
-    @property
-    def opening(self) -> str:
-        """The squeezed words that it begins with, those of two lines."""
-        return squeezed(self.lines[0][self.column :] + (self.lines[1] if len(self.lines) > 1 else ""))
-
-    @property
-    def words(self) -> str:
-        """Its words squeezed: blind to wrapping."""
-        if self._words is None:
-            self._words = squeezed(self.text)
-        return self._words
-
-
-def _column(line: str, end: int) -> int:
-    """Where an item's words begin: behind its glyph, or at the head itself when that is words."""
-    return len(line) - len(line.lstrip()) if any(c.isalnum() for c in line[:end]) else end
 
 
 class Screen:
@@ -61,7 +24,7 @@ class Screen:
         self._raw: list[str] | None = None
         self._items: list[Item] | None = None
         self.telling: list[Item] | None = None  # kept by evidence.significant
-        self.prompts = self._barred() if look.bars else self._prompts()
+        self.prompts = bars.read(self) if look.bars else self._prompts()
 
     @property
     def raw(self) -> list[str]:
@@ -78,7 +41,7 @@ class Screen:
     @property
     def prompt(self) -> str:
         """The squeezed words of the last prompt, "" when none is on the screen."""
-        return squeezed(self.prompts[-1][0]) if self.prompts else ""
+        return squeezed(self.prompts[-1].text) if self.prompts else ""
 
     @property
     def ordinal(self) -> int:
@@ -89,7 +52,7 @@ class Screen:
     @property
     def start(self) -> int:
         """The first row of the block."""
-        return self.prompts[-1][2] if self.prompts else 0
+        return self.prompts[-1].after if self.prompts else 0
 
     @property
     def items(self) -> list[Item]:
@@ -108,8 +71,8 @@ class Screen:
         """Whether the agent's banner is in view and no prompt follows it."""
         return not self.prompts and any(self.look.greeting.search(line) for line in self.lines[: self.end])
 
-    def _prompts(self) -> list[tuple[str, int, int]]:
-        found: list[tuple[str, int, int]] = []
+    def _prompts(self) -> list[Asked]:
+        found: list[Asked] = []
         for prompt in self.look.prompts:
             head = compiled(prompt.head).match
             after = 0
@@ -118,8 +81,8 @@ class Screen:
                     continue
                 text, after = self._asked(prompt, match, row)
                 if text and (prompt.unless is None or not compiled(prompt.unless).search(text)):
-                    found.append((text, row, after))
-        return sorted(found, key=lambda asked: asked[1]) if len(self.look.prompts) > 1 else found
+                    found.append(Asked(text, row, after))
+        return sorted(found, key=lambda asked: asked.row) if len(self.look.prompts) > 1 else found
 
     def _rows(self, starts: list[str]) -> list[int]:
         """The rows above the composer that begin so."""
@@ -147,47 +110,6 @@ class Screen:
             texts.append(further[1] or "")
             row += 1
         return "\n".join(texts).strip(), row
-
-    def _barred(self) -> list[tuple[str, int, int]]:
-        """The prompts of an agent that draws failures as bars too; the last bar is left to `failure` if it is one."""
-        groups: list[tuple[int, int]] = []
-        bars = [line.index("┃") if line.lstrip()[:1] == "┃" else -1 for line in self.lines[: self.end]]
-        # A toast that covers the blank line between two bars has its own one further right.
-        column = min((bar for bar in bars if bar >= 0), default=0)
-        row = 0
-        while row < self.end:
-            first = row
-            while row < self.end and bars[row] == column:
-                row += 1
-            if row > first:
-                groups.append((first, row))
-            row += 1
-        prompts: list[tuple[str, int, int]] = []
-        for first, after in groups:
-            # What floats over the screen has bars of its own, further right.
-            texts = [line.lstrip()[1:].partition("┃")[0].strip() for line in self.lines[first:after]]
-            text = "\n".join(texts).strip()
-            item = Item("error", first, self.lines[first].index("┃") + 1, "")
-            item.lines = [" " * item.column + line for line in texts if line] or [""]
-            if (
-                self._red(first)
-                if self.coloured
-                else bool(prompts) and first == groups[-1][0] and self._fails(item, after)
-            ):
-                self.failure = item if first == groups[-1][0] else None
-            elif text:
-                prompts.append((text, first, after))
-        return prompts
-
-    def _red(self, row: int) -> bool:
-        colour = next((colour for piece, colour in colours(self.raw, row) if "┃" in piece), None)
-        return hue(colour) == "warm" and colour is not None and colour[1] < colour[0] * 0.65
-
-    def _fails(self, item: Item, after: int) -> bool:
-        words = said(item.text)
-        return any(rule.within(words) for rule in self.look.rules) and not any(
-            rest.kind not in BARE for rest in self.parse(after, self.end)
-        )
 
     def _below(self, above: str | None, row: int) -> bool:
         if above is None:
@@ -224,7 +146,7 @@ class Screen:
                 current.lines.append(line)
                 current.paragraphs += blank
             else:
-                current = Item(kind, row, _column(line, match.end() if match else 0), line)
+                current = Item(kind, row, column_of(line, match.end() if match else 0), line)
                 items.append(current)
             blank = False
         return items

@@ -20,8 +20,9 @@ import msgspec
 
 from fleettools import records
 from fleettools.policy import evidence, resets
-from fleettools.policy.blocks import Item, Screen
+from fleettools.policy.blocks import Screen
 from fleettools.policy.evidence import Finding
+from fleettools.policy.items import Item
 from fleettools.policy.look import Look
 from fleettools.policy.patterns import Own, Rules, Search
 from fleettools.policy.screen import scrubbed
@@ -104,7 +105,7 @@ class _Case:
         """What of the screen was judged: composer, prompt, and the items of the block."""
         screen = self.screen
         frame = f"rows {screen.frame.top + 1} to {screen.frame.bottom}" if screen.frame else "not found"
-        asked = f"row {screen.prompts[-1][1] + 1}" if screen.prompts else "not on the screen"
+        asked = f"row {screen.prompts[-1].row + 1}" if screen.prompts else "not on the screen"
         notes = [f"composer {frame}; last prompt {asked}"]
         for item in screen.items[-4:]:
             notes.append(f"item {item.kind}, row {item.row + 1}: {scrubbed(item.lines[0].strip())[:100]}")
@@ -197,7 +198,7 @@ class _Case:
         words = squeezed(" ".join(lines))
         for phrase in look.limit_dialogs:
             if squeezed(phrase) in words:
-                since = screen.prompts[-2][2] if len(screen.prompts) > 1 else screen.start
+                since = screen.prompts[-2].after if len(screen.prompts) > 1 else screen.start
                 text = " ".join(line.strip(" │┃") for line in screen.lines[since:])
                 rule = f"{look.name}: {phrase}"
                 return Outcome("exhausted", "asks what to do about a limit", question, rule, "quota", text=text)

@@ -28,8 +28,11 @@ def find(lines: list[str], look: ComposerLook) -> Frame | None:
     """The composer of a screen (lines without colours, no blank ones at the end)."""
     for kind in look.frames:
         frame = _FINDERS[kind](lines, look)
-        if frame is not None:
-            return frame
+        if frame is None:
+            continue
+        if look.unless and any(compiled(look.unless).search(line) for line in lines[frame.bottom :]):
+            return None
+        return frame
     return None
 
 

@@ -7,7 +7,8 @@ paragraph, no verb after the error's name) and colour. Each doubt is noted for -
 import re
 from typing import NamedTuple
 
-from fleettools.policy.blocks import BARE, Item, Screen
+from fleettools.policy.blocks import Screen
+from fleettools.policy.items import BARE, Item
 from fleettools.policy.look import Look, Rule, said
 from fleettools.policy.sgr import squeezed
 
@@ -68,8 +69,8 @@ def failing(screen: Screen, notes: list[str]) -> list[Item]:
     while at >= 0 and _is_own_failure(screen, items, at, notes):
         run.append(items[at])
         at -= 1
-    if not run:
-        return []
+    if not run or (screen.look.shared and at >= 0 and items[at].kind == "error"):
+        return []  # a run of lines that begins with a quotation is one
     run = trailing + run
     confirm = screen.look.confirm
     if confirm and not _confirmed(confirm, run):
