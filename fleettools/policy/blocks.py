@@ -126,6 +126,7 @@ class Screen:
         head, indent, items = self.look.head, self.look.indent, list[Item]()
         current: Item | None = None
         blank = True
+        plain_errors = self.look.shared and not self.look.marks_replies
         for row in range(start, end):
             line = self.lines[row]
             if not line:
@@ -141,6 +142,8 @@ class Screen:
                 current.output, kind, match = True, "tool", None
             elif kind == "own" and current and current.kind == "busy":
                 match = None  # the list of what it is about to do
+            elif kind == "error" and not blank and current and current.kind == "plain" and plain_errors:
+                match = None  # a line within a paragraph
             goes_on = current is not None and (not blank or len(line) - len(line.lstrip()) >= indent)
             if match is None and goes_on and current:
                 current.lines.append(line)
