@@ -1,12 +1,12 @@
 """Processes joined by pipes, in a process group of their own: started, watched and ended together."""
 
-import contextlib
 import os
 import select
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from types import TracebackType
 from typing import NamedTuple
 
@@ -142,14 +142,20 @@ class Pipe:
 
     def drain(self, take: Callable[[bytes], None]) -> None:
         """Read until every stage has ended by itself; raises Killed."""
-        with signals.waiting():
-            self._drain(take, None)
+        self._drain(take, None, signals.waiting)
 
-    def _drain(self, take: Callable[[bytes], None], seconds: float | None) -> None:
+    def _drain(
+        self,
+        take: Callable[[bytes], None],
+        seconds: float | None,
+        waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         deadline = None if seconds is None else clock.monotonic() + seconds
         at_end = False
         while self._reap() and (deadline is None or clock.monotonic() < deadline):
-            if select.select([] if at_end else [self._output], [], [], TICK)[0]:
+            with waiting():
+                ready = select.select([] if at_end else [self._output], [], [], TICK)[0]
+            if ready:
                 chunk = os.read(self._output, CHUNK)
                 at_end = not chunk
                 take(chunk)
@@ -170,7 +176,7 @@ class Pipe:
 
     def _kill(self) -> None:
         if self._group:
-            with contextlib.suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):
                 os.killpg(self._group, signal.SIGKILL)
         for process in self._running.values():
             process.wait()

@@ -120,6 +120,40 @@ def test_a_profile_without_keys_is_a_profile(tmp_path: Path) -> None:
     assert loaded(tmp_path, "profiles:\n  claude-a:\n").profiles == {"claude-a": config.Profile()}
 
 
+def test_patterns_may_use_what_only_regex_knows(tmp_path: Path) -> None:
+    patterns = [r"(?<=a+)b", r"\p{Greek}", r"(?i)quota (?:used|exceeded)", "[[a]", ""]
+    written = "".join(f"      - '{pattern}'\n" for pattern in patterns)
+    made = loaded(tmp_path, f"profiles:\n  a:\n    errorPattern:\n{written}")
+    assert config.stated(made.profiles["a"].error_pattern) == patterns[:-1]
+
+
+@pytest.mark.parametrize(
+    ("value", "states"),
+    [
+        pytest.param("", None, id="an empty one is none"),
+        pytest.param("  ", None, id="a blank one is none"),
+        pytest.param("none", [], id="none says that there are none"),
+        pytest.param("x", ["x"], id="one"),
+        pytest.param(["x", "", "y"], ["x", "y"], id="a list without its blanks"),
+        pytest.param([], None, id="an empty list is none"),
+        pytest.param(config.Extend(extend=["x"]), ["x"], id="those that add"),
+    ],
+)
+def test_what_a_pattern_key_states(value: config.Pattern, states: list[str] | None) -> None:
+    assert config.stated(value) == states
+
+
+def test_a_configuration_written_for_the_stages_reads_the_same(tmp_path: Path) -> None:
+    text = (
+        "profiles: {a: {errorPattern: \"^■\\t\\x7f\\u200b😀\\U000e0001\", env: {A: 'b'}}}\npanes: [{session: 'w*'}]\n"
+    )
+    made = loaded(tmp_path, text)
+    again = tmp_path / "again.json"
+    again.write_bytes(config.written(made))
+    assert config.load(str(again)) == made
+    assert config.from_plain(config.plain(made)) == made
+
+
 def test_home_is_expanded_and_agent_files_stand_beside_the_configuration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
