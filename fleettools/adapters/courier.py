@@ -1,9 +1,10 @@
 """Carries the outbox to the leads: the store, tmux and the policy of notices brought together, one tick at a time."""
 
-import contextlib
 import os
+import queue
 import secrets
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
@@ -15,7 +16,6 @@ from fleettools.errors import FleetError
 from fleettools.policy import nudge, outbox
 from fleettools.policy.credential import CredentialState, credential_key
 from fleettools.policy.lease import Owner
-from fleettools.policy.nudge import Facts
 from fleettools.policy.outbox import Item, Standing
 from fleettools.policy.roster import MemberState, member_key
 from fleettools.policy.tickets import TicketState, ticket_key
@@ -46,6 +46,15 @@ class Way(Protocol):
 
 class LeadGone(Exception):
     """The lead's pane, or its tmux server, is no more; the text says which."""
+
+
+class Attempt:
+    """One text for one lead on its way; `typed` are the items for which that is committed."""
+
+    def __init__(self, server: str, target: str, token: str, text: str, told: list[Item]) -> None:
+        self.server, self.target, self.token, self.text, self.told = server, target, token, text, told
+        self.typed: list[Item] = []
+        self.answers: queue.SimpleQueue[bool] = queue.SimpleQueue()
 
 
 class Courier:
@@ -79,7 +88,9 @@ class Courier:
                 change(self._store, _key(item), Item, lambda before: (None, True))
             elif item.state in outbox.OPEN and self._ours(item.server):
                 leads.setdefault((item.server, item.target), []).append(item)
-        return sum(self._serve(server, target, mine) for (server, target), mine in leads.items())
+        attempts = [self._prepared(server, target, mine) for (server, target), mine in leads.items()]
+        self._tell([attempt for attempt in attempts if attempt])
+        return sum(self._is_open(item) for mine in leads.values() for item in mine)
 
     def _remind(self, items: list[Item], now: int) -> list[Item]:
         known: dict[str, list[Item]] = {}
@@ -93,25 +104,34 @@ class Courier:
                 items.append(new)
         return items
 
-    def _serve(self, server: str, target: str, items: list[Item]) -> int:
-        """Everything about one lead in one tick; how many of its items remain."""
+    def _prepared(self, server: str, target: str, items: list[Item]) -> "Attempt | None":
+        """Clear up what a crash left with one lead, and take what is due if it can be told now."""
         try:
             unready = self._way.unready(server, target)
             for group in _by_token(items, self._doubtful):
                 self._recover(server, target, group)
             due = [(item, over) for item in items if item.state != "typed" for over in self._due(item)]
-            if unready:
-                for item, _ in due:
-                    self._change(item, outbox.note, unready)
-            elif due and owner.take_pane(self._store, server, target, self._me):
-                try:
-                    self._tell(server, target, due)
-                finally:
-                    owner.drop_pane(self._store, server, target, self._me)
+            if due and not unready:
+                return self._claimed(server, target, due)
+            for item, _ in due:
+                self._change(item, outbox.note, unready)
         except LeadGone as gone:
             for item in items:
                 self._end(item, str(gone))
-        return sum(self._is_open(item) for item in items)
+        return None
+
+    def _claimed(self, server: str, target: str, due: list[tuple[Item, bool]]) -> "Attempt | None":
+        """An attempt with what this process could take; None when another one is at that pane."""
+        if not owner.take_pane(self._store, server, target, self._me):
+            return None
+        token, now = secrets.token_hex(4), self._store.now_ms()
+        told = [one for one in due if self._change(one[0], outbox.claim, self._me, token, now, _orphaned(one[0]))]
+        self._at("claimed")
+        if not told:
+            owner.drop_pane(self._store, server, target, self._me)
+            return None
+        text = nudge.notice(token, [(item.facts, over) for item, over in told], now, self._way.room(server, target))
+        return Attempt(server, target, token, text, [item for item, _ in told])
 
     def _due(self, item: Item) -> list[bool]:
         """[whether it is told as over] when an item is due, [] when it is not; one that needs no telling is ended."""
@@ -163,49 +183,68 @@ class Courier:
 
     # -- one notice
 
-    def _tell(self, server: str, target: str, due: list[tuple[Item, bool]]) -> None:
-        token = secrets.token_hex(4)
-        now = self._store.now_ms()
-        claimed = [
-            (item, over) for item, over in due
-            if self._change(item, outbox.claim, self._me, token, now, _ended(item))
-        ]  # fmt: skip
-        self._at("claimed")
-        if not claimed:
-            return
-        told = [item for item, _ in claimed]
-        typed: list[Item] = []
+    def _tell(self, attempts: "list[Attempt]") -> None:
+        """Make all attempts at the same time; the store is touched by this thread alone."""
+        asks: queue.SimpleQueue[tuple[Attempt, str | Result | Exception]] = queue.SimpleQueue()
+        for attempt in attempts:
+            threading.Thread(target=self._carry, args=(attempt, asks), daemon=True).start()
+        left, failure = len(attempts), None
+        while left:
+            attempt, what = asks.get()
+            left -= not isinstance(what, str)
+            agreed = False
+            try:
+                if isinstance(what, str):
+                    agreed = self._agreed(attempt, what)
+                else:
+                    self._ended(attempt, what)
+            except FleetError as error:
+                failure = error
+            if isinstance(what, str):
+                attempt.answers.put(agreed)
+        if failure:
+            raise failure
+
+    def _carry(self, attempt: "Attempt", asks: "queue.SimpleQueue[tuple[Attempt, str | Result | Exception]]") -> None:
+        """One attempt, in a thread of its own; it asks before each step."""
 
         def step(name: str) -> bool:
-            if name == "typed":
-                mine = owner.take_pane(self._store, server, target, self._me)
-                typed.extend(
-                    item for item in told if mine and self._change(item, outbox.typing, self._me, self._store.now_ms())
-                )
-                if len(typed) < len(told):
-                    return False
-            self._at(name)
-            return True
+            asks.put((attempt, name))
+            return attempt.answers.get()
 
-        facts: list[tuple[Facts, bool]] = [(item.facts, over) for item, over in claimed]
         try:
-            text = nudge.notice(token, facts, now, self._way.room(server, target))
-            result = self._way.tell(server, target, token, text, told, step)
-        except (FleetError, LeadGone) as error:
-            with contextlib.suppress(FleetError):
-                self._release(told, str(error))
-            raise
-        if result.outcome is None:
-            # What another process has not taken is ours to give back, written down as typed or not.
-            for item in typed:
-                self._change(item, outbox.settle, self._me, "refused", result.reason, self._store.now_ms(), 99)
-            self._release(told, result.reason)
-            return
-        self._settle([(item, result) for item in told])
+            way = self._way.tell
+            asks.put((attempt, way(attempt.server, attempt.target, attempt.token, attempt.text, attempt.told, step)))
+        except Exception as error:
+            asks.put((attempt, error))
 
-    def _release(self, items: list[Item], reason: str) -> None:
-        for item in items:
-            self._change(item, outbox.release, self._me, reason, self._store.now_ms())
+    def _agreed(self, attempt: "Attempt", step: str) -> bool:
+        """Commit that the text is about to be typed; False when another process has taken any of it over."""
+        if step == "typed":
+            if not owner.take_pane(self._store, attempt.server, attempt.target, self._me):
+                return False
+            for item in attempt.told:
+                if not self._change(item, outbox.typing, self._me, self._store.now_ms()):
+                    return False
+                attempt.typed.append(item)
+        self._at(step)
+        return True
+
+    def _ended(self, attempt: "Attempt", result: Result | Exception) -> None:
+        """Commit how an attempt ended. What was not tried goes back, and waits with the reason."""
+        if isinstance(result, Exception) and not isinstance(result, FleetError | LeadGone):
+            raise result
+        try:
+            if isinstance(result, Exception) or result.outcome is None:
+                reason = str(result) if isinstance(result, Exception) else result.reason
+                for item in attempt.typed:
+                    self._change(item, outbox.settle, self._me, "refused", reason, self._store.now_ms(), 99)
+                for item in attempt.told:
+                    self._change(item, outbox.release, self._me, reason, self._store.now_ms())
+            else:
+                self._settle([(item, result) for item in attempt.told])
+        finally:
+            owner.drop_pane(self._store, attempt.server, attempt.target, self._me)
 
     def _settle(self, ends: list[tuple[Item, Result]]) -> None:
         """Commit the end of an attempt, then say it; what the store does not take now is committed later."""
@@ -235,7 +274,7 @@ class Courier:
 
     def _doubtful(self, item: Item) -> bool:
         old = self._store.now_ms() - item.changed_ms >= DOUBT_MS
-        free = item.lease is None or _ended(item) or self._store.now_ms() >= item.lease.until_ms
+        free = item.lease is None or _orphaned(item) or self._store.now_ms() >= item.lease.until_ms
         return item.state == "typed" and old and free
 
     def _recover(self, server: str, target: str, items: list[Item]) -> None:
@@ -244,7 +283,7 @@ class Courier:
             return
         try:
             now = self._store.now_ms()
-            mine = [item for item in items if self._change(item, outbox.recover, self._me, now, _ended(item))]
+            mine = [item for item in items if self._change(item, outbox.recover, self._me, now, _orphaned(item))]
             if mine:
                 self._at("recovering")
                 result = self._way.look_for(server, target, mine[0].token or "", self._step)
@@ -258,7 +297,7 @@ class Courier:
         now = self._store.now_ms()
         if not self._doubtful(item):
             self._change(item, outbox.expire, reason, now)
-        elif self._change(item, outbox.recover, self._me, now, _ended(item)):
+        elif self._change(item, outbox.recover, self._me, now, _orphaned(item)):
             self._settle([(item, Result("unknown", reason))])
 
     def _is_open(self, item: Item) -> bool:
@@ -281,7 +320,7 @@ def _key(item: Item) -> str:
     return outbox.item_key(item.id, item.server, item.target)
 
 
-def _ended(item: Item) -> bool:
+def _orphaned(item: Item) -> bool:
     return item.lease is not None and owner.ended(item.lease.owner)
 
 
