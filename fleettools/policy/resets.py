@@ -1,7 +1,7 @@
 """When a limit resets, read from the words of a screen: the next such moment, or unknown rather than invented."""
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from zoneinfo import ZoneInfo
 
@@ -29,7 +29,10 @@ _DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 _MONTH = rf"({'|'.join(_MONTHS)})[a-z]*\.?"
 _LEAD = r"(?i)\b(?:resets?|reset\s+time|again|renews?|refreshes|available|until|automatically|back|returns?)\b[:\s]*"
 _LEAD += r"(?:on\s+|at\s+|is\s+)*"
-_ZONE = re.compile(r"\s*\(?\s*([A-Z][A-Za-z_]+/\s?[A-Z][A-Za-z_/-]+|UTC|GMT|Z|[A-Z]{3,4})\b\s*\)?")
+_ZONE = re.compile(
+    r"\s*\(?\s*([A-Z][A-Za-z_]+/\s?[A-Z][A-Za-z_/+\d-]+|(?:UTC|GMT)\s?[+-]\d{1,2}(?::?\d\d)?|Z|[A-Z]{3,4})\b\s*\)?"
+)
+_OFFSET = re.compile(r"(?:UTC|GMT)\s?([+-])(\d{1,2}):?(\d\d)?")
 _WHEN = re.compile(
     _LEAD
     + r"(tomorrow,?\s+(?:at\s+)?)?"
@@ -91,8 +94,10 @@ def _hints(text: str) -> bool:
     text = text.lower().replace(" |", "|")
     for hint in _HINTS:
         at = text.find(hint)
-        if at >= 0 and (_NUMBER.search(text, at) or "an hour" in text or "a day" in text):
-            return True
+        while at >= 0:
+            if _NUMBER.search(text, at, at + 60) or "an hour" in text or "a day" in text:
+                return True
+            at = text.find(hint, at + 1)
     return False
 
 
@@ -184,7 +189,10 @@ def _is_day(day: date, weekday: str | None, month: str | None, number: str | Non
 
 
 @cache
-def _zone(name: str | None) -> ZoneInfo | None:
+def _zone(name: str | None) -> tzinfo | None:
+    if name and (offset := _OFFSET.fullmatch(name)):
+        ahead = timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
+        return timezone(ahead if offset[1] == "+" else -ahead) if ahead < timedelta(hours=15) else None
     try:
         return ZoneInfo(name) if name else None
     except (OSError, ValueError):  # ZoneInfoNotFoundError is a KeyError
