@@ -3,7 +3,6 @@
 import re
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from functools import cache
-from zoneinfo import ZoneInfo
 
 HORIZON_MS = 8 * 86_400_000
 LONG_WAIT = 15 * 60  # seconds; who has to wait longer has used something up, whatever the line calls it
@@ -193,11 +192,12 @@ def _zone(name: str | None) -> tzinfo | None:
     if name and (offset := _OFFSET.fullmatch(name)):
         ahead = timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
         return timezone(ahead if offset[1] == "+" else -ahead) if ahead < timedelta(hours=15) else None
+    # Loaded late: it costs as much as all patterns here, and few screens name a time of day.
+    from zoneinfo import ZoneInfo
+
     try:
         return ZoneInfo(name) if name else None
-    except (OSError, ValueError):  # ZoneInfoNotFoundError is a KeyError
-        return None
-    except KeyError:
+    except (OSError, ValueError, KeyError):  # ZoneInfoNotFoundError is a KeyError
         return None
 
 

@@ -1,0 +1,89 @@
+"""When a limit resets: every form that agents write, read at noon UTC on a Monday in New York."""
+
+import pytest
+
+from fleettools import records
+from fleettools.policy import resets
+
+AT = records.to_ms("2026-11-30T12:00:00.000Z")
+
+READ = [
+    ("You've hit your session limit · resets in 3d 4h", "2026-12-03T16:00"),
+    ("You've hit your limit · resets 12am", "2026-12-01T05:00"),
+    ("You've hit your limit · resets 12pm", "2026-11-30T17:00"),
+    ("You've hit your limit · resets 12:30pm (Asia/Kolkata)", "2026-12-01T07:00"),
+    ("You've hit your limit · resets 5am (Asia/Calcutta)", "2026-11-30T23:30"),
+    ("You've hit your limit · resets 3pm (America/Argentina/Buenos_Aires)", "2026-11-30T18:00"),
+    ("You've hit your limit · resets 3pm (America/Port-au-Prince)", "2026-11-30T20:00"),
+    ("You've hit your limit · resets 3pm (Etc/GMT+5)", "2026-11-30T20:00"),
+    ("You've hit your limit · resets 3pm (UTC)", "2026-11-30T15:00"),
+    ("You've hit your limit ∙ resets 3pm (UTC)", "2026-11-30T15:00"),
+    ("You've hit your weekly limit · resets Thu 9:00am", "2026-12-03T14:00"),
+    ("You've hit your weekly limit · resets Mon 12:00am", "2026-12-07T05:00"),
+    ("You've hit your weekly limit · resets Mon 9:00am", "2026-11-30T14:00"),
+    ("You've hit your weekly limit · resets Dec 6, 1pm", "2026-12-06T18:00"),
+    ("You've hit your weekly limit · resets Dec 6 at 1pm (Europe/Berlin)", "2026-12-06T12:00"),
+    ("You've hit your weekly limit · resets Dec 6, 2026 at 1pm", "2026-12-06T18:00"),
+    ("You've hit your weekly limit · resets Dec 6", "2026-12-06T05:00"),
+    ("Weekly limit reached ∙ resets Dec 25, 1pm", None),
+    ("Your limit will reset at 9am (America/Chicago).", "2026-11-30T15:00"),
+    ("Your limit will reset at 9 am (America/Chicago).", "2026-11-30T15:00"),
+    ("Claude AI usage limit reached|1764590400", None),
+    ("Claude AI usage limit reached|1780142400", None),
+    ("Claude AI usage limit reached|1796050800", "2026-11-30T15:00"),
+    ("Claude AI usage limit reached|1796050800000", "2026-11-30T15:00"),
+    ("Usage limit reached · continuing automatically at 3:45pm", "2026-11-30T20:45"),
+    ("or try again at Dec 1st, 2026 2:53 AM.", "2026-12-01T07:53"),
+    ("or try again at Dec 2nd, 2026 12:30 PM.", "2026-12-02T17:30"),
+    ("or try again at Dec 3rd, 2026 12:05 AM.", "2026-12-03T05:05"),
+    ("Try again at 9:01 PM.", "2026-12-01T02:01"),
+    ("try again in 5 days 22 hours 11 minutes.", "2026-12-06T10:11"),
+    ("try again in 1 day 1 hour.", "2026-12-01T13:00"),
+    ("try again in 3 hours 4 minutes", "2026-11-30T15:04"),
+    ("try again in 57 minutes.", "2026-11-30T12:57"),
+    ("try again in less than a minute.", None),
+    ("Your quota will reset after 21h39m57s.", "2026-12-01T09:39:57"),
+    ("Your quota will reset after 59m2s.", "2026-11-30T12:59:02"),
+    ("Your quota will reset after 2s.", None),
+    ("Access resets at 2:55 PM PST.", "2026-11-30T22:55"),
+    ("Access resets at 9:10 AM GMT+1.", "2026-12-01T08:10"),
+    ("Access resets at 9:10 AM GMT+5:30.", "2026-12-01T03:40"),
+    ("Access resets at 9:10 PM GMT-3.", "2026-12-01T00:10"),
+    ("Access resets at 9:10 AM UTC.", "2026-12-01T09:10"),
+    ("Resets in 141h28m14s.", "2026-12-06T09:28:14"),
+    ("resets at 2026-12-01T00:00:00Z", "2026-12-01T00:00"),
+    ("You will regain access on 2026-12-01 at 00:00 UTC.", "2026-12-01T00:00"),
+    ("quotaResetTimeStamp: 2026-11-30T18:20:11Z resets", "2026-11-30T18:20:11"),
+    ("Please wait for your limit to reset on December 4, 2026 at 2:00 AM or switch", "2026-12-04T07:00"),
+    ("Please wait for your limit to reset in 3 hours or switch", "2026-11-30T15:00"),
+    ("Please try again in 58 hours. Please review", "2026-12-02T22:00"),
+    ("5-hour usage limit reached. Resets in 2 hours 11 minutes.", "2026-11-30T14:11"),
+    ("Free usage exceeded [retrying in 9h 12m attempt #1]", "2026-11-30T21:12"),
+    ("Weekly usage limit reached. Resets in 3 days.", "2026-12-03T12:00"),
+    ("Monthly usage limit reached. Resets in 12 days.", None),
+    ("limits will reset when your monthly cycle ends on 12/5/2026", None),
+    ("resets tomorrow at 9am", "2026-12-01T14:00"),
+    ("available again at 4:10 PM", "2026-11-30T21:10"),
+    ("Try again at 14:05", "2026-11-30T19:05"),
+    ("resets 14:05", "2026-11-30T19:05"),
+    ("resets 16:21 on 3 Dec", "2026-12-03T21:21"),
+    ("limit: 40000, current: 50000, please try again after 1 seconds", None),
+    ("Please try again in 6.034s.", None),
+    ("Please try again in 7m12s.", "2026-11-30T12:07:12"),
+    ("retry after 3600 seconds", "2026-11-30T13:00"),
+    ('"retryDelay":"34s"', None),
+    ('"retryDelay":"34074.824224295s" please retry in 9h27m54.824224295s.', "2026-11-30T21:27:54"),
+    ("Please retry in 34.07s.", None),
+    ("Your usage resets every 5 hours", None),
+    ("The quota resets daily at midnight Pacific Time", None),
+]
+
+
+@pytest.mark.parametrize(("text", "moment"), READ, ids=[text for text, _ in READ])
+def test_a_reset_is_the_next_such_moment_or_unknown(text: str, moment: str | None) -> None:
+    found = resets.read(text, AT, "America/New_York")
+    assert (records.to_ts(found)[: len(moment)] if found and moment else found) == moment
+
+
+def test_a_time_of_day_without_any_zone_is_unknown() -> None:
+    assert resets.read("resets 3pm", AT, None) is None
