@@ -118,7 +118,7 @@ def _doubt(screen: Screen, item: Item, before: Item | None, look: Look) -> str |
 def _is_talk(text: str) -> bool:
     """Whether somebody talks about an error."""
     lower = f" {text.lower()} "
-    for words in _TALK:  # noqa: SIM110  # asked of every candidate; a generator costs more than the search
+    for words in _TALK:  # asked of every candidate; a generator costs more than the search
         if words in lower:
             return True
     return bool(_PROSE.search(lower[:120]))
@@ -153,6 +153,8 @@ def _rule(look: Look, words: str, bundled: tuple[bool, bool]) -> Rule | None:
 
 def _line(look: Look, run: list[Item], rule: Rule) -> str:
     """The first physical line that says as much as the whole, else the first line."""
+    if len(run) == 1 and len(run[0].lines) == 1:
+        return run[0].lines[0]
     for item in reversed(run):
         for line in item.lines:
             words = said(line)
