@@ -1,6 +1,5 @@
 """fleet-classify: judge what became of the turn on each pane, and write a `verdict` in place of the `pane`."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -41,11 +40,14 @@ class Judge:
             known = ", ".join(agentfiles.names(self._config.agents))
             raise UsageError(f"--agent {agent}: no such agent", f"one of {known}, or write an agent file of your own")
 
-    def pane(self, line: bytes) -> Iterator[bytes]:
+    def pane(self, line: bytes) -> tuple[bytes]:
         """The verdict on a `pane` line; fields that a pane does not have survive."""
         records = self._records
-        pane = records.decode(line, records.Pane)
-        yield records.replaced(line, records.Pane, self.verdict(pane))
+        pane = records.decode_exact(line, records.Pane)
+        if pane is not None:
+            return (records.encode(self.verdict(pane)),)
+        verdict = self.verdict(records.decode(line, records.Pane))
+        return (records.replaced(line, records.Pane, verdict),)
 
     def screen(self, text: str) -> bytes:
         """The verdict on a raw screen."""

@@ -13,17 +13,16 @@ The order of judgement, first match wins (design section 3); `_outcome` is its o
 """
 
 import hashlib
-import re
 from typing import NamedTuple
 
 import msgspec
 
 from fleettools import records
-from fleettools.policy import evidence, resets
+from fleettools.policy import evidence
 from fleettools.policy.blocks import Screen
 from fleettools.policy.evidence import Finding
 from fleettools.policy.items import Item
-from fleettools.policy.look import Look
+from fleettools.policy.look import Look, compiled
 from fleettools.policy.patterns import Own, Rules, Search
 from fleettools.policy.screen import scrubbed
 from fleettools.policy.sgr import lines_of, squeezed
@@ -31,8 +30,8 @@ from fleettools.policy.sgr import lines_of, squeezed
 LEGACY = Own("legacy", r"(?i)\bAPI Error\s*:")
 RAW_LINES = 20
 _BUSY_ANYWHERE = ("esctointerrupt", "esctocancel", "escinterrupt", "ctrl+ctointerrupt", "ctrl+ctostop")
-_SHELL = re.compile(r"[\w.-]+@[\w.-]+[: ][^\n]*[$#%❯](?: .*)?$|(?:bash|sh|zsh)-[\d.]+[$#](?: .*)?$")
-_CHOICE = re.compile(r"\W{0,4}[❯›●▸→▶>]\s*\d+[.)] \S")
+_SHELL = r"[\w.-]+@[\w.-]+[: ][^\n]*[$#%❯](?: .*)?$|(?:bash|sh|zsh)-[\d.]+[$#](?: .*)?$"
+_CHOICE = r"\W{0,4}[❯›●▸→▶>]\s*\d+[.)] \S"
 
 
 class Outcome(NamedTuple):
@@ -123,6 +122,8 @@ class _Case:
         event = turn or f"{screen}@{pane.server or ''}/{pane.target or ''}"
         reset, rolled = None, False
         if found.text and found.outcome in ("exhausted", "backend_error", "retrying"):
+            from fleettools.policy import resets  # late: its patterns are a twentieth of a start
+
             reset = resets.read(found.text, records.to_ms(at), pane.tz, brief=found.outcome == "retrying")
             rolled = reset is not None and not pane.activity and resets.rolled(found.text, records.to_ms(at), pane.tz)
         line = scrubbed(found.line.strip())
@@ -192,7 +193,7 @@ class _Case:
         lines = screen.lines[screen.start :]
         question = next((line for line in lines if look.question.search(line)), None)
         if question is None and not look.shared:
-            question = next((line for line in lines if _CHOICE.match(line)), None)
+            question = next((line for line in lines if compiled(_CHOICE).match(line)), None)
         if question is None:
             return None
         words = squeezed(" ".join(lines))
@@ -261,7 +262,7 @@ class _Case:
         if not text:
             return None
         cause, pattern = evidence.cause_of(look, text)
-        if resets.wait_seconds(text) >= resets.LONG_WAIT:
+        if _is_long_wait(text):
             cause = cause if cause in ("quota", "credits") else "quota"
             return Outcome(
                 "exhausted", "the agent would wait for long", line, pattern, cause, evidence.attempt(text), text
@@ -288,7 +289,7 @@ class _Case:
 
     def _left(self) -> str:
         last = self.screen.lines[-1] if self.screen.lines else ""
-        return last if _SHELL.match(last) and not self.screen.look.head.match(last) else ""
+        return last if compiled(_SHELL).match(last) and not self.screen.look.head.match(last) else ""
 
     def _failure(self) -> Outcome | None:
         screen, rules = self.screen, self.rules
@@ -305,7 +306,7 @@ class _Case:
 
     def _typed(self, found: Finding, look: Look) -> Outcome:
         kind, cause = found.kind, found.cause
-        long = resets.wait_seconds(found.text) >= resets.LONG_WAIT
+        long = _is_long_wait(found.text)
         if (
             kind == "backend_error"
             and long
@@ -324,6 +325,12 @@ class _Case:
         if not self.pane.turn or not self._is_fast():
             return None
         return Outcome("failed", f"too fast: ended after {self.pane.turn.seconds:g} s without a known failure")
+
+
+def _is_long_wait(text: str) -> bool:
+    from fleettools.policy import resets
+
+    return resets.wait_seconds(text) >= resets.LONG_WAIT
 
 
 def screen_id(screen: Screen) -> str:

@@ -4,16 +4,15 @@ What tells them apart: position (an item of its own, at its head, the last of th
 paragraph, no verb after the error's name) and colour. Each doubt is noted for --explain.
 """
 
-import re
 from typing import NamedTuple
 
 from fleettools.policy.blocks import Screen
 from fleettools.policy.items import BARE, Item
-from fleettools.policy.look import Look, Rule, said
+from fleettools.policy.look import Look, Rule, compiled, said
 from fleettools.policy.sgr import squeezed
 
 # The error's name is the subject of a sentence, or stands beside its place in a log: somebody talks about it.
-_PROSE = re.compile(
+_PROSE = (
     r"(?:error:? ?\(?\d{3}\)?[\w ]{0,30}?|limit(?: reached)?|overloaded|timed out|error|expired|exceeded|quota|credits|"
     r"too low|disconnected|unavailable|failed|completion|login)[\"'`»”’)\]]* "
     r"(?:(?:is|was|were|are)\b(?! (?:used|exce|exha|too|not|temp|curr|req|inv|exp|at cap|over|down|unav|dis|rest|block"
@@ -28,10 +27,10 @@ _TALK = (
     *(" the test ", " the report ", " the script "),
 )
 _ATTEMPT = (
-    re.compile(r"attempt#?(\d+)"),
-    re.compile(r"reconnecting\D{0,6}(\d+)/\d"),
-    re.compile(r"第(\d+)"),
-    re.compile(r"retr\D{0,24}?(\d+)(?:/|of)\d"),
+    r"attempt#?(\d+)",
+    r"reconnecting\D{0,6}(\d+)/\d",
+    r"第(\d+)",
+    r"retr\D{0,24}?(\d+)(?:/|of)\d",
 )
 
 
@@ -121,7 +120,7 @@ def _is_talk(text: str) -> bool:
     for words in _TALK:  # asked of every candidate; a generator costs more than the search
         if words in lower:
             return True
-    return bool(_PROSE.search(lower[:120]))
+    return bool(compiled(_PROSE).search(lower[:120]))
 
 
 def decide(look: Look, run: list[Item], bundled: tuple[bool, bool]) -> Finding | None:
@@ -175,7 +174,7 @@ def attempt(text: str) -> int | None:
     """The number of the try that a retry line names."""
     words = squeezed(text)
     for pattern in _ATTEMPT:
-        if match := pattern.search(words):
+        if match := compiled(pattern).search(words):
             return int(match[1][:9])
     return None
 

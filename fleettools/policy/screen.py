@@ -1,11 +1,10 @@
 """What others ask of a screen: its composer, where a token stands, and its text without secrets."""
 
-import re
 from typing import Literal
 
 from fleettools.policy import composer as composers
 from fleettools.policy.composer import Composer
-from fleettools.policy.look import Look
+from fleettools.policy.look import Look, compiled
 from fleettools.policy.sgr import lines_of, squeezed
 
 # Every secret holds one of these; asked first, since the pattern is slow.
@@ -27,7 +26,7 @@ _SIGNS = (
     "tvly",
     "key",
 )
-_SECRET = re.compile(
+_SECRET = (
     r"\b(?:sk|pk|rk|ak)-[A-Za-z0-9_-]{8,}"
     r"|\bAIza[A-Za-z0-9_-]{20,}"
     r"|\b(?:gh[pousr]|github_pat|glpat|xox[abprs]|hf|gsk|xai|pplx|tvly)[_-][A-Za-z0-9_-]{10,}"
@@ -59,5 +58,5 @@ def scrubbed(text: str) -> str:
     lower = text.lower()
     for sign in (*_SIGNS, "bearer "):
         if sign in lower:
-            return _SECRET.sub("[secret]", text)
+            return compiled(_SECRET).sub("[secret]", text)
     return text

@@ -27,7 +27,7 @@ def lines_of(text: str) -> tuple[str, list[str]]:
     if "\xa0" in text:
         text = text.replace("\xa0", " ")
     text = "\n" + text.rstrip()
-    lines = [line.rstrip() for line in text.split("\n")]
+    lines = list(map(str.rstrip, text.split("\n")))
     return text, lines[1:] if text != "\n" else []
 
 
