@@ -351,6 +351,22 @@ def decode(line: bytes, cls: type[R]) -> R:
         raise BadInput(f"not a {name} record ({what})", f"see fleet-records(5) for the fields of {name}") from None
 
 
+@cache
+def _exact_decoder(cls: type[R]) -> msgspec.json.Decoder[R]:
+    tag = cls.__struct_config__.tag
+    exact = msgspec.defstruct(cls.__name__, [], bases=(cls,), kw_only=True, tag=tag, forbid_unknown_fields=True)
+    return msgspec.json.Decoder(exact)
+
+
+def decode_exact(line: bytes, cls: type[R]) -> R | None:
+    """The record on a line that has no field which `cls` does not know, else None: then `decode` says what is wrong."""
+    try:
+        record: R = _exact_decoder(cls).decode(line)
+        return record
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 _encoder = msgspec.json.Encoder()
 
 
