@@ -22,6 +22,9 @@ from fleettools.policy import upkeep
 
 STAGES = ("fleet-scrape", "fleet-classify", "fleet-resolve", "fleet-correlate", "fleet-notify")
 SAID = frozenset({"incident", "quarantine", "unmapped", "delivery", "tmux"})
+AGAIN = frozenset({"incident", "quarantine"})  # what a new start of the pipe writes again, byte for byte
+AGAIN_SECONDS = 600
+REMEMBERED = 4096  # lines of these
 DRAIN = 2.0  # seconds
 
 
@@ -43,6 +46,8 @@ class Daemon:
         self._sockets = path, name = sockets
         self._server = [*(["-S", path] if path else []), *(["-L", name] if name else [])]
         self._follow = not once
+        self._restarted = False
+        self._told: dict[bytes, None] = {}
 
     def options(self, stage: str) -> list[str]:
         """What a stage is called with, apart from its configuration."""
@@ -53,6 +58,9 @@ class Daemon:
             return [*common, *(["--follow"] if self._follow else []), *self._state, *self._server]
         if stage == "fleet-notify":
             return [*common, *(["--wait", f"{DRAIN:g}"] if self._follow else []), *self._state, *self._server]
+        if stage == "fleet-correlate":
+            # What was written last may have been lost between the stages that ended.
+            return [*common, *(["--again", f"{AGAIN_SECONDS}"] if self._restarted else []), *self._state]
         return common if stage == "fleet-classify" else [*common, *self._state]
 
     def shell_line(self) -> str:
@@ -84,6 +92,7 @@ class Daemon:
                     raise
                 finally:
                     pipe.finish(self._take, DRAIN)
+                self._restarted = True
                 if ended is None:
                     continue
                 if ended.status in (Exit.USAGE, Exit.BAD_CONFIG):
@@ -169,7 +178,7 @@ class Daemon:
             supervisor.tell("WATCHDOG=1")
             if chunk:
                 self._take(chunk)
-            elif ended := pipe.ended():
+            if ended := pipe.ended():
                 return ended
 
     def _take(self, chunk: bytes) -> None:
@@ -178,7 +187,7 @@ class Daemon:
             return
         for line in self._splitter.feed(chunk).lines:
             try:
-                if line and (self._everything or records.kind(line) in SAID):
+                if line and (self._everything or self._is_news(line, records.kind(line))):
                     self._ctx.out.write(line)
             except BadInput as error:
                 self._ctx.messages.error(f"the pipe: {error}")
@@ -187,6 +196,16 @@ class Daemon:
         except BaseException:
             self._broken = True  # what drains after this has nowhere to go
             raise
+
+    def _is_news(self, line: bytes, kind: str | None) -> bool:
+        if kind not in AGAIN:
+            return kind in SAID
+        if line in self._told:
+            return False
+        self._told[line] = None
+        if len(self._told) > REMEMBERED:
+            del self._told[next(iter(self._told))]
+        return True
 
     def _reload(self) -> bool:
         """Read the configuration again; whether anything changed that the stages have to be told."""

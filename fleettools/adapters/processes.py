@@ -14,6 +14,7 @@ from fleettools.adapters import clock, signals
 from fleettools.adapters.streams import CHUNK
 
 LAST_CHANCE = 1.0  # seconds between TERM and KILL
+EXPLAIN = 0.5
 TICK = 0.05
 
 
@@ -120,11 +121,19 @@ class Pipe:
         return os.read(self._output, CHUNK) if self._output in ready else None
 
     def ended(self) -> Ended | None:
-        """The stage that ended first as far as can be told: one that a neighbour's end would not explain, if any."""
-        self._reap()
+        """The stage that ended first as far as can be told: one that a neighbour's end would not explain, if any.
+
+        A neighbour may be found ended before the one that it followed; that one gets EXPLAIN seconds to be found.
+        """
+        if self._reap() == len(self._stages):
+            return None
+        deadline = clock.monotonic() + EXPLAIN
+        while all(_follows(status) for status in self.statuses.values()) and clock.monotonic() < deadline:
+            clock.sleep(TICK)
+            self._reap()
         ends = [Ended(name, status) for name, status in self.statuses.items()]
-        ends.sort(key=lambda end: end.status in (0, -signal.SIGPIPE))
-        return ends[0] if ends else None
+        ends.sort(key=lambda end: _follows(end.status))
+        return ends[0]
 
     def finish(self, take: Callable[[bytes], None], seconds: float) -> None:
         """End the first stage and let the others drain into `take`; after so many seconds end them all."""
@@ -184,6 +193,11 @@ class Pipe:
         if self._output >= 0:
             os.close(self._output)
             self._output = -1
+
+
+def _follows(status: int) -> bool:
+    """Whether a stage ends so when the one before or behind it has ended."""
+    return status in (0, -signal.SIGPIPE)
 
 
 def _die_with_parent() -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 TICK = 10.0  # seconds between two looks for what stands unannounced
+KEPT = 600.0  # seconds for which the store keeps what was said
 REMEMBERED = 4096  # panes that were looked at before, and unmapped events that are not said again
 
 
@@ -39,6 +40,13 @@ class Seconds(click.FloatRange):
 @click.option("--threshold", metavar="N", type=click.IntRange(min=1), help="Errors that make an incident [default: 2].")
 @click.option("--window", metavar="S", type=Seconds(min=0), help="Seconds from the first to the last [default: 60].")
 @click.option("--cool-off", metavar="S", type=Seconds(min=0), help="Seconds of the cool-off [default: 60].")
+@click.option(
+    "--again",
+    metavar="S",
+    type=Seconds(min=0, max=KEPT),
+    default=0.0,
+    help="First write again what was said in the last S seconds, for a pipe that broke.",
+)
 def main(
     ctx: Context,
     files: tuple[str, ...],
@@ -46,6 +54,7 @@ def main(
     threshold: int | None,
     window: float | None,
     cool_off: float | None,
+    again: float,
 ) -> Exit:
     """Count backend errors and exhaustion per credential.
 
@@ -55,7 +64,7 @@ def main(
 
     config = ctx.config()
     correlator = Correlator(ctx, ctx.store(state_url), config, _rules(config, threshold, window, cool_off))
-    for line in correlator.unannounced():
+    for line in correlator.at_start(again):
         ctx.out.write(line)
     source = Input(files, ctx.out, ctx.messages, tick=TICK)
     consume = {"verdict": correlator.verdict}
@@ -101,8 +110,20 @@ class Correlator:
         found = self._policy.evidence(verdict, first_look)
         name = self._config.credential_of(found.profile)
         if name is None or not self._policy.is_name(name):
-            return (raw, *self._unknown(found, verdict.outcome))
+            counts = kind == self._policy.EXHAUSTION or self._policy.is_fresh(found, self._rules)
+            return (raw, *self._unknown(found, verdict.outcome)) if counts else (raw,)
         return self._counted(raw, name, kind, found)
+
+    def at_start(self, again: float) -> Iterator[bytes]:
+        """What was announced in the last `again` seconds, and what is still to be announced."""
+        from fleettools.adapters.store import read_all
+        from fleettools.policy.credential import CREDENTIALS, CredentialState
+
+        if again:
+            for _, known in read_all(self._store, CREDENTIALS, CredentialState):
+                lines = self._policy.lately(known, self._store.now_ms(), round(again * 1000))
+                yield from (line.encode() for line in lines)
+        yield from self.unannounced()
 
     def unannounced(self) -> Iterator[bytes]:
         """What another process, or an earlier run, committed and has not announced for 10 s."""

@@ -11,6 +11,8 @@ CREDENTIALS = "credential/"
 MAX_PANES = 4096  # panes and kinds remembered for one credential
 MAX_EVIDENCE = 64  # events remembered of one cool-off, quarantine or count
 RESAY_MS = 10_000  # what has stood unannounced for so long is written again
+KEEP_MS = 600_000  # what was announced is kept for so long, to be written again into a pipe that broke
+MAX_ANNOUNCED = 8
 
 OUTAGE, EXHAUSTION = "outage", "exhaustion"
 SPEAKING = frozenset({"backend_error", "exhausted", "retrying"})  # outcomes that may be evidence
@@ -153,6 +155,11 @@ def evidence(verdict: records.Verdict, first_look: bool = False) -> Evidence:
     )
 
 
+def is_fresh(found: Evidence, rules: Rules) -> bool:
+    """Whether an error was seen within the window of its happening; an older one is no evidence."""
+    return found.ts_ms - found.at_ms <= rules.window_ms
+
+
 def is_known(state: CredentialState, kind: str, found: Evidence, period: Period | None) -> bool:
     """Whether this event was counted, or would have been, before."""
     kept = (
@@ -204,10 +211,11 @@ def quarantined_seconds(state: CredentialState | None, now_ms: int) -> int | Non
 
 
 def committed(state: CredentialState, made: records.Record, clock_ms: int) -> CredentialState:
-    """The state that owes the announcement of a record; announced ones of before are dropped."""
+    """The state that owes the announcement of a record; the last announced ones of before are kept for KEEP_MS."""
+    kept = [n for n in state.notices if n.announced and 0 <= clock_ms - n.committed_ms <= KEEP_MS][-MAX_ANNOUNCED:]
     owed = [notice for notice in state.notices if not notice.announced]
     notice = Notice(line=records.encode(made).decode(), committed_ms=clock_ms)
-    return msgspec.structs.replace(state, notices=[*owed, notice])
+    return msgspec.structs.replace(state, notices=[*kept, *owed, notice])
 
 
 def announced(state: CredentialState, line: str) -> CredentialState:
@@ -227,3 +235,8 @@ def overdue(state: CredentialState, clock_ms: int) -> tuple[CredentialState, lis
         msgspec.structs.replace(notice, committed_ms=clock_ms) if notice in late else notice for notice in state.notices
     ]
     return msgspec.structs.replace(state, notices=notices), [notice.line for notice in late]
+
+
+def lately(state: CredentialState, clock_ms: int, span_ms: int) -> list[str]:
+    """The lines that were announced in the last `span_ms`: a pipe that has broken since may have lost them."""
+    return [n.line for n in state.notices if n.announced and 0 <= clock_ms - n.committed_ms <= span_ms]

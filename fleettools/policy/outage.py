@@ -17,7 +17,7 @@ def step(state: CredentialState, name: str, found: Evidence, now_ms: int, rules:
     if credential.is_known(state, OUTAGE, found, state.cool_off):
         return state, None, "known already"
     state = credential.noted(state, OUTAGE, found)
-    if found.ts_ms - found.at_ms > rules.window_ms:
+    if not credential.is_fresh(found, rules):
         return state, None, "older than the window when it was first seen"
     # An error of the cool-off that is read only after it is as old as the rest.
     if state.cool_off and (now_ms < state.cool_off.until_ms or found.at_ms < state.cool_off.until_ms):

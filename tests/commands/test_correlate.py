@@ -192,6 +192,12 @@ def test_without_a_config_a_name_that_is_none_never_becomes_a_key(
         assert store.execute("SELECT count(*) FROM fleet_state").fetchone() == (0,)
 
 
+def test_an_unmapped_error_is_no_more_said_when_it_is_older_than_the_window(configured: dict[str, str]) -> None:
+    for seconds, said in ((10, ["unmapped"]), (11, [])):
+        seen = json.loads(verdict("backend_error", seconds, 1, profile="strange")) | {"at": records.to_ts(T0)}
+        assert kinds(run(configured, json.dumps(seen).encode())[1]) == said
+
+
 @pytest.mark.parametrize("outcome", ["completed", "failed", "working", "idle", "blocked", "stale"])
 def test_what_is_no_evidence_is_never_unmapped(configured: dict[str, str], outcome: str) -> None:
     assert run(configured, verdict(outcome, 0, 1, profile="strange"))[1:3] == ([], "")
@@ -210,7 +216,7 @@ def test_what_is_no_evidence_is_never_unmapped(configured: dict[str, str], outco
 def test_a_bad_verdict_is_said_and_the_rest_goes_on(env: dict[str, str], bad: bytes) -> None:
     status, made, said, out = run(env, OUTAGE[0] + bad + OUTAGE[1])
     assert (status, kinds(made)) == (65, ["incident"])
-    assert said.startswith("fleet-correlate: stdin:2: not ") and said.count("\n") == 1
+    assert said.startswith("fleet-correlate: stdin:2: ") and said.count("\n") == 1
     assert bad not in out
 
 
@@ -303,6 +309,14 @@ def test_what_was_committed_is_said_by_the_next_run_with_the_same_bytes(env: dic
     assert run(env | {"FLEET_NOW": "2026-01-01T00:01:10Z"}, b"")[3] == meant
     # And once it is said, it is said.
     assert run(env | {"FLEET_NOW": "2026-01-01T02:00:00Z"}, b"".join(OUTAGE))[1] == []
+
+
+def test_what_was_said_lately_is_written_again_when_asked_for(env: dict[str, str]) -> None:
+    meant = run(env | {"FLEET_NOW": "2026-01-01T00:01:00Z"}, b"".join(OUTAGE))[3].splitlines(keepends=True)[-1]
+    again = env | {"FLEET_NOW": "2026-01-01T00:01:30Z"}
+    assert run(again, b"", "--again", "30") == (0, [json.loads(meant)], "", meant)
+    assert run(again, b"", "--again", "29")[3] == run(again, b"")[3] == b""
+    assert run(again, b"", "--again", "601")[0] == 2
 
 
 def test_a_reader_that_is_gone_leaves_the_incident_to_the_next_run(env: dict[str, str]) -> None:

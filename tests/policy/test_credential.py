@@ -107,11 +107,28 @@ def test_a_clock_that_was_set_back_delays_no_announcement() -> None:
     assert len(credential.overdue(state, T0 - 3_600_000)[1]) == 1
 
 
-def test_announced_ones_are_dropped_and_owed_ones_kept() -> None:
+def test_owed_ones_are_kept_and_announced_ones_for_ten_minutes() -> None:
     state = CredentialState()
     for number in range(3):
         state = credential.committed(state, incident(number), T0)
-    state = credential.announced(state, records.encode(incident(1)).decode())
+    line = records.encode(incident(1)).decode()
+    state = credential.announced(state, line)
     assert [notice.announced for notice in state.notices] == [False, True, False]
-    state = credential.committed(state, incident(3), T0)
-    assert [records.decode(n.line.encode(), records.Incident).id for n in state.notices] == ["i0", "i2", "i3"]
+
+    def kept(at: int) -> set[str]:
+        notices = credential.committed(state, incident(3), at).notices
+        return {records.decode(n.line.encode(), records.Incident).id for n in notices}
+
+    assert kept(T0 + 600_000) == {"i0", "i1", "i2", "i3"}
+    assert kept(T0 + 600_001) == {"i0", "i2", "i3"}
+
+
+@pytest.mark.parametrize(
+    ("after", "span", "again"), [(0, 0, True), (5_000, 5_000, True), (5_001, 5_000, False), (-1, 5_000, False)]
+)
+def test_what_was_announced_lately_can_be_written_again(after: int, span: int, again: bool) -> None:
+    line = records.encode(incident(1)).decode()
+    state = credential.committed(CredentialState(), incident(1), T0)
+    assert credential.lately(state, T0 + after, span) == []
+    state = credential.announced(state, line)
+    assert credential.lately(state, T0 + after, span) == ([line] if again else [])
