@@ -14,7 +14,7 @@ import click
 
 from fleettools import __version__
 from fleettools.adapters import signals
-from fleettools.adapters.streams import Messages, Output
+from fleettools.adapters.streams import Messages, Output, guard
 from fleettools.errors import Exit, FleetError
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class Command(click.Command):
     """A click command whose ways to end are those of fleettools(7)."""
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
+        guard()
         signals.install()
         program = self.name or "fleettools"
         if "_FLEET_COMPLETE" in os.environ:

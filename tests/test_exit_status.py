@@ -196,3 +196,17 @@ def test_deep_nesting_in_a_record_it_consumes_is_65(program: str, env: dict[str,
     status, said = run(env, call(program), record)
     assert status == 65
     assert said.startswith(f"{program}: stdin:1: ")
+
+
+@pytest.mark.parametrize("program", FILTERS)
+def test_65_when_standard_input_is_closed_whatever_is_opened_meanwhile(program: str, env: dict[str, str]) -> None:
+    command = " ".join(call(program)) + " <&-"
+    status, said = run(env, ["sh", "-c", command])
+    assert (status, "stdin: Bad file descriptor" in said, said.count("\n")) == (65, True, 1), said
+
+
+@pytest.mark.parametrize("program", FILTERS)
+def test_74_when_standard_output_is_closed_whatever_is_opened_meanwhile(program: str, env: dict[str, str]) -> None:
+    command = " ".join(call(program)) + " >&-"
+    status, said = run(env, ["sh", "-c", command], CONSUMED[program])
+    assert status == 74, said

@@ -13,6 +13,19 @@ from fleettools.errors import CannotWrite
 CHUNK = 1 << 18
 
 
+def guard() -> None:
+    """Occupy the standard descriptors that came closed, lest a file opened later be read as input or written to.
+
+    Reading the one, and writing to the others, still fails as on a closed descriptor.
+    """
+    for fd, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_RDONLY)):
+        try:
+            os.fstat(fd)
+        except OSError:
+            # The lowest free number, which is this one.
+            os.open(os.devnull, mode)
+
+
 class Output:
     """Standard output, written as whole records."""
 

@@ -13,7 +13,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
+
+from fleettools.adapters.store import open_store
+from fleettools.policy.tickets import TicketState, ticket_key
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
 from server import Server, running, until
@@ -64,6 +68,7 @@ CASES = {
     "a screen that is redrawn ten times a second is idle all the same": Case("spinner", 1, "submitted", "above"),
     "one at work is told when it is done": Case("busy=2", 1, "submitted", "above the composer"),
     "one that goes to work on it has it": Case("works=30", 1, "submitted", "above the composer"),
+    "one whose turn ended at a limit gets it": Case("limit", 1, "submitted", "above the composer"),
     "a permission dialog is left alone": Case("dialog", 0, None, "asks a question"),
     "a person's draft is left alone": Case("draft", 0, None, "draft"),
     "a paste that vanishes is not followed by Enter": Case("vim", 0, "stuck", "not to be seen in the composer"),
@@ -215,6 +220,88 @@ def test_all_that_is_pending_is_told_in_one_text_and_a_repeated_id_changes_nothi
     again = server.run("notify", stdin=given)
     assert (again.returncode, again.stdout) == (0, given)
     assert len(submits(log)) == 1
+
+
+def verdict(server: Server, outcome: str, **more: Any) -> bytes:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    record = {"type": "verdict", "ts": now, "server": server.identity, "target": "%77", "name": "w1", "role": "member"}
+    return json.dumps(record | {"outcome": outcome, "event": "e1"} | more).encode() + b"\n"
+
+
+def test_a_question_an_unmapped_failure_and_a_finished_ticket_are_told_together(server: Server) -> None:
+    pane, log = lead(server)
+    unmapped = {"type": "unmapped", "ts": "2026-01-01T00:00:00Z", "id": "unmapped:e", "event": "e", "lead": pane}
+    unmapped |= {"server": server.identity, "target": "%78", "profile": "p9", "reason": "API Error: `x`"}
+    given = verdict(server, "blocked", lead=pane) + verdict(server, "completed", lead=pane, ticket="t1", target="%79")
+    given += json.dumps(unmapped).encode() + b"\n"
+    done = server.run("notify", stdin=given)
+    (text,) = submits(log)
+    assert "a question waits for its answer, worker w1" in text
+    assert "ticket t1, worker w1 is settled as completed" in text
+    assert "failure of profile p9, not configured, worker %78" in text
+    assert {d["id"] for d in deliveries(done.stdout)} == {"blocked:e1", "ticket:t1", "unmapped:e"}
+
+
+def test_a_question_that_was_answered_and_a_verdict_about_a_lead_are_not_told(server: Server) -> None:
+    pane, log = lead(server)
+    given = verdict(server, "blocked", lead=pane) + verdict(server, "working", lead=pane)
+    given += verdict(server, "blocked", lead=pane, role="lead", target="%80", event="e2")
+    given += verdict(server, "failed", lead=pane, ticket="t2", resolved=False, event="e3")
+    done = server.run("notify", stdin=given)
+    assert (done.returncode, submits(log)) == (0, [])
+
+
+def ticket(server: Server, lead: str, **more: Any) -> None:
+    now = int(datetime.now(UTC).timestamp() * 1000)
+    given = {"id": "t1", "state": "settled", "server": server.identity, "target": "%77", "event": "t1", "lead": lead}
+    state = msgspec.convert(given | {"opened_ms": now - 5, "settled_ms": now, "outcome": "failed"} | more, TicketState)
+    store = open_store(server.env["FLEET_STATE"], print)
+    assert store.put(ticket_key("t1"), msgspec.json.encode(state), store.get(ticket_key("t1"))[1])
+    store.close()
+
+
+def test_a_finished_ticket_in_the_store_is_told_and_said_again_until_it_is_collected(server: Server) -> None:
+    (server.folder / "fleetd.yaml").write_text("notify: {reminders: [1, 2, 600]}\n")
+    pane, log = lead(server)
+    notify = server.command("notify", "--follow")
+    try:
+        ticket(server, pane)
+        until(lambda: len(submits(log)) >= 2, "the notice and a reminder")
+        ticket(server, pane, collected_ms=1)
+        notify.terminate()
+        out, _ = notify.communicate(timeout=30)
+    finally:
+        notify.kill()
+        notify.wait()
+    assert all("ticket t1, worker %77 is settled as failed" in text for text in submits(log))
+    assert {d["id"] for d in deliveries(out)} >= {"ticket:t1"}
+    count = len(submits(log))
+    assert server.run("notify").returncode == 0
+    assert len(submits(log)) == count
+
+
+def test_with_follow_it_outlives_a_tmux_server(server: Server) -> None:
+    old, _ = lead(server, "old", "draft")
+    notify = server.command("notify", "--follow")
+    assert notify.stdin
+    try:
+        notify.stdin.write(incident(server, old))
+        notify.stdin.flush()
+        until(lambda: pending(server), "the item of the old lead")
+        server.tmux("kill-server")
+        until(lambda: not pending(server), "the end of the old lead's item")
+        server.start()
+        new, log = lead(server, "new")
+        notify.stdin.write(incident(server, new, name="i:2"))
+        notify.stdin.flush()
+        until(lambda: submits(log), "the notice after the restart")
+        notify.terminate()
+        out, _ = notify.communicate(timeout=30)
+        assert notify.returncode == -signal.SIGTERM
+        assert [d["id"] for d in deliveries(out)] == ["i:2"]
+    finally:
+        notify.kill()
+        notify.wait()
 
 
 def test_what_it_does_not_know_passes_byte_for_byte(server: Server) -> None:

@@ -5,7 +5,8 @@
 Modes: plain (no bracketed paste), slow-enter (an Enter within 0.12 s of a paste is a newline), swallow (the first
 Enter is lost), sticky (every Enter is lost), spinner (redraws ten times a second), busy=SECONDS (works at first),
 works=SECONDS (works after each submit), dialog (asks for a permission), draft (somebody has begun to type),
-vim (keys are commands), gone (leaves its screen to a shell), dead (leaves its screen and ends).
+vim (keys are commands), limit (its last turn ended at a limit), gone (leaves its screen to a shell), dead (leaves its
+screen and ends).
 """
 
 import json
@@ -24,6 +25,8 @@ class Agent:
     def __init__(self, log: str, modes: dict[str, float]) -> None:
         self.log, self.modes = log, modes
         self.items = ["> say hello", "", "⏺ Hello."]
+        if "limit" in modes:
+            self.items += ["", "> go on", "", "● You've hit your limit · resets 3pm (Europe/Berlin)"]
         self.draft = "half a thought" if "draft" in modes else ""
         self.busy_until = time.monotonic() + modes.get("busy", 0.0)
         self.dialog = "dialog" in modes

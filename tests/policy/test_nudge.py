@@ -5,7 +5,10 @@ import re
 import pytest
 
 from fleettools import records
+from fleettools.adapters import agentfiles
+from fleettools.policy.classify import judge
 from fleettools.policy.nudge import Facts, Kind, facts_of, notice, worker
+from fleettools.policy.patterns import Rules
 
 TOKEN = "0a1b2c3d"
 NOW = 1_000_000
@@ -99,3 +102,25 @@ def test_what_a_hostile_record_says_does_not_come_through() -> None:
     )  # fmt: skip
     text = notice(TOKEN, [(facts_of(record), False)], records.to_ms(record.ts), 400)
     assert text == f"fleet notice {TOKEN}: credential c cools off for 60 s, workers %1 %1 %1, run fleet-list"
+
+
+@pytest.mark.parametrize("agent", agentfiles.names())
+def test_a_notice_holds_none_of_the_wordings_that_an_agent_fails_with(agent: str) -> None:
+    look = agentfiles.load(agent)
+    assert look
+    groups = (look.errors, look.exhausted, look.backends.errors, look.backends.exhausted)
+    phrases = [*look.starts, *(phrase for group in groups for one in group.values() for phrase in one)]
+    assert phrases
+    said = " ".join(notice(TOKEN, [(item, over)], NOW, 400).lower() for item, over, _ in WORDS.values())
+    for phrase in phrases:
+        parts = [part for part in phrase.lower().split("*") if part.strip()]
+        assert not all(part.strip() in said for part in parts), phrase
+
+
+@pytest.mark.parametrize("agent", agentfiles.names())
+def test_a_notice_on_the_screen_is_no_failure(agent: str) -> None:
+    for item, over, _ in WORDS.values():
+        text = notice(TOKEN, [(item, over)], NOW, 400)
+        for line in (text, f"⏺ {text}", f"❯ {text}", f"> {text}", f"• {text}", f"✦ {text}", f"  ┃  {text}"):
+            pane = records.Pane(ts="2026-01-01T00:00:00Z", text=line, agent=agent)
+            assert judge(pane, agentfiles.load(agent), Rules()).outcome not in ("backend_error", "exhausted"), line
