@@ -17,8 +17,21 @@ Points = list[tuple[int, float]]
 
 
 def rows() -> Iterator[Row]:
-    curves = {"sweep": sweeps(), **dict(stored())}
+    sweep, bare = sweeps()
+    curves = {"sweep": sweep, "tmux's own part of it": bare, **dict(stored())}
     plot(os.path.join("benchmarks", "growth.svg"), curves)
+    (_, quick), (_, slow) = (
+        (size, ours / yard)
+        for (size, ours), (_, yard) in (
+            both for both in zip(sweep, bare, strict=True) if both[0][0] in (SIZES[2], SIZES[-1])
+        )
+    )
+    yield Row(
+        "sweep over size, in bare batched calls",
+        f"{quick:.2f}x at {SIZES[2]}, {slow:.2f}x at {SIZES[-1]}",
+        "no worse than linear",
+        slow <= 1.1 * quick,
+    )
     for name, points in curves.items():
         (small, quick), (large, slow) = points[2], points[-1]
         steepness = (slow / quick) / (large / small)

@@ -30,11 +30,11 @@ def rows() -> Iterator[Row]:
             "one record through fleet-classify --agent claude", 1.8, command("classify", "--agent", "claude"), env, one
         )
         yield ratio("fleet-gate --profile on SQLite", 1.8, command("gate", "-c", config, "--profile", "one"), env)
-        worst = {"--help": (0.0, ""), "--version": (0.0, "")}
-        for module in modules():
-            for flag in worst:
-                worst[flag] = max(worst[flag], (against_click(command(module, flag), env, 7)[2], module))
-        for flag, (times, module) in worst.items():
+        for flag in ("--help", "--version"):
+            tried = [(against_click(command(module, flag), env, 5)[2], module) for module in modules()]
+            # The largest of many medians is the unluckiest: the three slowest are measured again.
+            again = [(against_click(command(module, flag), env, 25)[2], module) for _, module in sorted(tried)[-3:]]
+            times, module = max(again)
             yield Row(f"{flag}, the slowest command ({module})", f"{times:.2f}x minimal click", "<= 1.2x", times <= 1.2)
 
 

@@ -16,7 +16,7 @@ class Screen:
         self.text = text
         self.look = look
         self.coloured = "\x1b[" in text
-        self.plain, self.lines = lines_of(text)
+        self.lines = lines_of(text)
         lines = self.lines
         self.frame = composer.find(lines, look.composer)
         self.end = self.frame.top if self.frame else len(lines)
@@ -86,18 +86,8 @@ class Screen:
 
     def _rows(self, starts: list[str]) -> list[int]:
         """The rows above the composer that begin so."""
-        text, rows = self.plain, []
-        for start in starts:
-            glyph = start.lstrip()[0]
-            line = f"\n{start}"
-            # A glyph alone is found faster than the line feed before it, a letter is not.
-            sought, ahead = (line, 0) if glyph.isalnum() else (glyph, line.index(glyph))
-            at = text.find(sought)
-            while at >= 0:
-                if text.startswith(line, at - ahead):
-                    rows.append(text.count("\n", 0, at - ahead))
-                at = text.find(sought, at + 1)
-        return sorted(row for row in rows if row < self.end)
+        begins = tuple(starts)
+        return [row for row, line in enumerate(self.lines[: self.end]) if line.startswith(begins)]
 
     def _asked(self, prompt: Prompt, match: re.Match[str], row: int) -> tuple[str, int]:
         """The text of the prompt that begins in a row, and the row after it."""

@@ -33,6 +33,22 @@ _BUSY_ANYWHERE = ("esctointerrupt", "esctocancel", "escinterrupt", "ctrl+ctointe
 _SHELL = r"[\w.-]+@[\w.-]+[: ][^\n]*[$#%❯](?: .*)?$|(?:bash|sh|zsh)-[\d.]+[$#](?: .*)?$"
 _CHOICE = r"\W{0,4}[❯›●▸→▶>]\s*\d+[.)] \S"
 
+# What a cause means, in words that no agent fails with: they reach people and leads as `failureReason`.
+WHY = {
+    "overload": "the backend had no room",
+    "server": "the backend broke down",
+    "network": "the backend was out of reach",
+    "auth": "the backend did not let the account in",
+    "rate_limit": "the backend took no more for the moment",
+    "concurrency": "the backend took no more at the same time",
+    "model": "the backend does not have that model",
+    "context": "the turn is longer than the model takes",
+    "request": "the backend did not take what it was sent",
+    "quota": "the account's plan is used up",
+    "credits": "the account's money is used up",
+    "unknown": "it could not go on",
+}
+
 
 class Outcome(NamedTuple):
     """What is known about a turn."""
@@ -144,7 +160,7 @@ class _Case:
     def _unknown_agent(self) -> Outcome:
         lines = [line for line in self.screen.lines if line]
         if self.pane.turn and self.pane.turn.baseline:
-            old = set(lines_of(self.pane.turn.baseline)[1])
+            old = set(lines_of(self.pane.turn.baseline))
             lines = [line for line in lines if line not in old]
         lines = lines[-RAW_LINES:]
         found = self._own(lines)
@@ -314,7 +330,7 @@ class _Case:
             and cause in ("rate_limit", "overload", "unknown")
         ):
             kind, cause = "exhausted", "quota"
-        reason = "the agent's own failure is the last thing in the block"
+        reason = f"{WHY.get(cause or 'unknown', WHY['unknown'])}, says the agent as its last item"
         return Outcome(kind, reason, found.line, found.pattern, cause, text=found.text)
 
     def _is_fast(self) -> bool:

@@ -34,6 +34,9 @@ _ATTEMPT = (
 )
 
 
+REMEMBERED = 500
+
+
 class Finding(NamedTuple):
     """Evidence of a failure: its kind and cause, the rule that saw it, the deciding line, all its words."""
 
@@ -126,12 +129,22 @@ def _is_talk(text: str) -> bool:
 def decide(look: Look, run: list[Item], bundled: tuple[bool, bool]) -> Finding | None:
     """What a failure means by the agent's wordings; `bundled`: whether those of exhaustion, and of errors, count."""
     text = " ".join(item.text for item in reversed(run))
-    rule = _rule(look, _judged(look, text), bundled)
+    rule = rule_of(look, text, bundled)
     if rule is not None:
         return Finding(rule.kind, rule.cause, f"{look.name}: {rule.phrase}", _line(look, run, rule), text)
     if not bundled[1]:
         return None
     return Finding("backend_error", "unknown", f"{look.name}: a failure of its own", run[-1].lines[0], text)
+
+
+def rule_of(look: Look, text: str, bundled: tuple[bool, bool]) -> Rule | None:
+    """The wording that decides what a text means; the last REMEMBERED texts are not searched twice."""
+    key = (text, *bundled)
+    if key not in look.found:
+        if len(look.found) >= REMEMBERED:
+            look.found.clear()
+        look.found[key] = _rule(look, _judged(look, text), bundled)
+    return look.found[key]
 
 
 def _judged(look: Look, text: str) -> str:
@@ -166,7 +179,7 @@ def _line(look: Look, run: list[Item], rule: Rule) -> str:
 
 def cause_of(look: Look, text: str) -> tuple[str, str]:
     """The cause that wordings name in a text, `unknown` when none does, and the rule."""
-    rule = _rule(look, _judged(look, text), (True, True))
+    rule = rule_of(look, text, (True, True))
     return (rule.cause, f"{look.name}: {rule.phrase}") if rule else ("unknown", f"{look.name}: retrying")
 
 

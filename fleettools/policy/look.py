@@ -141,6 +141,11 @@ class Look(Wordings, dict=True, kw_only=True):
         return [(rule.first, rule) for rule in self.rules]
 
     @cached_property
+    def found(self) -> dict[tuple[str, bool, bool], Rule | None]:
+        """What evidence.rule_of found in the texts that it was asked of last: an outage says the same many times."""
+        return {}
+
+    @cached_property
     def by_cause(self) -> dict[tuple[str, str], list[Rule]]:
         """The rules by kind and cause."""
         found: dict[tuple[str, str], list[Rule]] = {}

@@ -76,9 +76,10 @@ def _look(member: MemberState, look: records.Verdict, ts_ms: int, settled: Settl
         return member, _of_another(member, look, found)
     after = seated if found.kind != "new" else _new_turn(seated, look, ts_ms)
     if after.turn is None:
-        state = after.state if after.state in FAILED else _STATE.get(look.outcome, after.state)
+        stays = after.state in FAILED or ts_ms < after.since_ms
+        state = after.state if stays else _STATE.get(look.outcome, after.state)
         return entered(after, state, ts_ms), Answer(found.reason, look.event)
-    late = found.kind == "same" and ts_ms < after.turn.seen_ms
+    late = found.kind == "same" and ts_ms < max(after.turn.seen_ms, after.since_ms)
     if look.outcome in records.ENDED:
         after, answer = _ended(after, look, ts_ms, settled, found.reason)
     elif late or look.outcome == "stale":

@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
-from functools import cache
+from functools import cache, lru_cache
 
 HORIZON_MS = 8 * 86_400_000
 LONG_WAIT = 15 * 60  # seconds; who has to wait longer has used something up, whatever the line calls it
@@ -89,6 +89,7 @@ def wait_seconds(text: str) -> float:
     return max((_seconds(match[1]) for match in _AFTER.finditer(" ".join(text.split()))), default=0.0)
 
 
+@lru_cache(500)  # an outage says the same many times
 def _hints(text: str) -> bool:
     text = text.lower().replace(" |", "|")
     for hint in _HINTS:

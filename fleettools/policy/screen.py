@@ -39,13 +39,13 @@ _SECRET = (
 
 def composer(text: str, look: Look) -> Composer:
     """What stands in the composer of a screen; the text may hold colours, a placeholder counts as empty."""
-    lines = lines_of(text)[1]
+    lines = lines_of(text)
     return composers.state(composers.find(lines, look.composer), look.composer)
 
 
 def holds(text: str, look: Look, token: str) -> Literal["composer", "above", "none"]:
     """Where a token stands: in the composer, above it, or nowhere on the screen; blind to wrapping."""
-    lines = lines_of(text)[1]
+    lines = lines_of(text)
     frame = composers.find(lines, look.composer)
     wanted = squeezed(token)
     if frame is not None and wanted in squeezed(frame.text):

@@ -17,18 +17,14 @@ _NAMED: tuple[RGB, ...] = (
 )
 
 
-def lines_of(text: str) -> tuple[str, list[str]]:
-    """The text without colours behind a line feed, and its lines, stripped at their ends, no blank ones last.
-
-    Non-breaking spaces are made plain.
-    """
+def lines_of(text: str) -> list[str]:
+    """The lines of a text without colours, stripped at their ends, no blank ones last, non-breaking spaces plain."""
     if "\x1b" in text:
         text = ESCAPE.sub("", text)
     if "\xa0" in text:
         text = text.replace("\xa0", " ")
-    text = "\n" + text.rstrip()
-    lines = list(map(str.rstrip, text.split("\n")))
-    return text, lines[1:] if text != "\n" else []
+    text = text.rstrip()
+    return list(map(str.rstrip, text.split("\n"))) if text else []
 
 
 def squeezed(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import time
+from typing import get_args
 
 import drawing
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from fleettools import records
 from fleettools.adapters import agentfiles
 from fleettools.policy.blocks import Screen
-from fleettools.policy.classify import judge, screen_id, weigh
+from fleettools.policy.classify import WHY, judge, screen_id, weigh
 from fleettools.policy.patterns import Kind, Own, Rules
 from fleettools.policy.screen import composer, holds, scrubbed
 
@@ -251,3 +252,13 @@ def test_a_token_is_found_in_the_composer_or_above_it() -> None:
 def test_secrets_are_replaced(secret: str) -> None:
     shown = scrubbed(f"error: {secret} is wrong")
     assert secret.split()[-1].split("=")[-1] not in shown and "[secret]" in shown
+
+
+@pytest.mark.parametrize("agent", agentfiles.names())
+def test_the_reason_of_a_failure_names_its_cause_in_words_that_are_no_failure_themselves(agent: str) -> None:
+    assert set(WHY) == set(get_args(records.Cause))
+    assert verdict("claude", OVERLOADED).reason.startswith(WHY["overload"])
+    for said in WHY.values():
+        for line in (said, f"● {said}", f"■ {said}", f"✕ {said}", f"Error: {said}", f"  ┃  {said}"):
+            found = verdict(agent, f"{drawing.prompt(agent)}\n\n{line}" if hasattr(drawing, "prompt") else line)
+            assert found.outcome not in ("backend_error", "exhausted") or found.cause == "unknown", line

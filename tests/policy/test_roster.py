@@ -1,7 +1,7 @@
 """The roster: every state and transition of a member (design section 5)."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fleettools import records
@@ -119,6 +119,8 @@ LOOKS = st.tuples(st.sampled_from(OUTCOMES), st.sampled_from(["a:1", "a:2", "b:1
 
 
 @given(st.lists(LOOKS, min_size=1, max_size=8))
+@example([("blocked", "none:0"), ("idle", "none:0")])
+@example([("completed", "a:1"), ("blocked", "a:1"), ("idle", "a:1")])
 def test_any_record_may_come_again(seen: list[tuple[str, str]]) -> None:
     """Whatever was seen: each look again, in any place, changes no member and gets the event that it had."""
     stream = [look(outcome, screen, at=second) for second, (outcome, screen) in enumerate(seen)]
