@@ -51,6 +51,14 @@ def test_a_failure_is_one_at_any_width(agent: str, message: dict[str, str], widt
     assert found.outcome in ("backend_error", "exhausted")
 
 
+@pytest.mark.parametrize("agent", sorted(drawing.STYLES))
+def test_every_wording_is_a_failure_of_its_own_and_none_in_a_report(agent: str) -> None:
+    for message, width in ((message, width) for message in MESSAGES for width in (60, 120)):
+        said = own(agent, message["text"])
+        assert verdict(agent, drawing.failure(agent, said, width)).outcome in ("backend_error", "exhausted"), said
+        assert verdict(agent, drawing.reply(agent, f"The log holds:\n\n{said}", width)).outcome == "completed", said
+
+
 @FEW
 @given(
     AGENTS,
