@@ -92,9 +92,20 @@ def _is_own_failure(screen: Screen, items: list[Item], at: int, notes: list[str]
     if item.kind not in ("error", "own", "reply", "plain"):
         return False
     doubt = _doubt(screen, item, items[at - 1] if at else None, look)
+    if doubt == "" and _is_printed_again(screen, items[:at]):
+        doubt = "stands in the last message, printed again below the end of the turn"
     if doubt:
         notes.append(f"{_shown(item)}: {doubt}")
     return doubt == ""
+
+
+def _is_printed_again(screen: Screen, before: list[Item]) -> bool:
+    """Whether text of no kind stands between the end of the turn and here, in a run without a composer."""
+    if screen.frame or screen.look.shared:
+        return False
+    ends = [at for at, item in enumerate(before) if item.kind == "done"]
+    below = before[ends[-1] + 1 :] if ends else []
+    return any(item.kind == "plain" for item in below) or bool(ends and len(before[ends[-1]].lines) > 2)
 
 
 def _doubt(screen: Screen, item: Item, before: Item | None, look: Look) -> str | None:
