@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from fleettools.adapters.store import Store
     from fleettools.adapters.worker import Worker
 
-TICK = 0.1  # seconds between two looks for what the worker has to say
+TICK = 0.25  # seconds between two looks for what the worker has to say
+END_TICK = 0.1  # the same, after the end of the input
 
 
 @command("fleet-notify", short_help="Tell the leads, in their panes.")
@@ -114,7 +115,7 @@ class _Filter:
             known = left is not None or self._worker.failing()
             if not follow and (left == 0 or (known and (dry_run or over))):
                 return left or 0
-            clock.sleep(TICK)
+            clock.sleep(END_TICK)
 
     def _flush(self) -> None:
         for data in self._worker.said():
