@@ -35,6 +35,7 @@ class Sweeper:
         self._targets, self._everything, self._history, self._state_url = targets, everything, history, state_url
         self._config = ctx.config()
         self._agents = {name: profile.agent for name, profile in self._config.profiles.items()}
+        self._by_command = any(rule.command for rule in self._config.panes)
         self._zone = clock.local_zone()
         self._store: Store | None = None
         self._said: set[str] = set()
@@ -54,7 +55,7 @@ class Sweeper:
         """A record for each pane asked for; with `changed_only` for those that changed since the last sweep."""
         stamp = clock.stamp()
         second = records.to_ms(stamp["ts"]) // 1000
-        rows = {row.id: row for row in self._tmux.panes()}
+        rows = {row.id: row for row in self._tmux.panes(self._by_command)}
         server = next(iter(rows.values())).server if rows else self._tmux.server()
         yield from self._came(server)
         found, warnings = seats(list(rows.values()), self._config.panes, self._agents, self._out(rows))

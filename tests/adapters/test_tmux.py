@@ -187,3 +187,10 @@ def test_a_row_of_another_shape_is_an_error_and_not_an_empty_fleet(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     with pytest.raises(Unavailable, match="list-panes gave"):
         Tmux("/x").panes()
+
+
+def test_commands_are_looked_up_only_when_they_are_asked_for(server: Server) -> None:
+    door = Tmux(server.socket)
+    assert {row.command for row in door.panes()} != {""}
+    assert {row.command for row in door.panes(commands=False)} == {""}
+    assert [row[:17] for row in door.panes(commands=False)] == [row[:17] for row in door.panes()]
