@@ -6,7 +6,7 @@ from functools import cached_property
 from fleettools.policy import bars, composer
 from fleettools.policy.items import Asked, Item, column_of
 from fleettools.policy.look import Look, Prompt, compiled
-from fleettools.policy.sgr import colours, hue, lines_of, squeezed
+from fleettools.policy.sgr import colours, ground, hue, lines_of, squeezed
 
 
 class Screen:
@@ -145,7 +145,7 @@ class Screen:
         return items
 
     def warm(self, item: Item) -> bool:
-        """Whether the item's first words are in a colour of failures; True where colours say nothing."""
+        """Whether the item's first words are in a colour of failures, or on one; True where colours say nothing."""
         if not self.coloured:
             return True
         at, seen = 0, hue(None)
@@ -154,7 +154,7 @@ class Screen:
             if at > item.column and piece[max(len(piece) - (at - item.column), 0) :].strip():
                 seen = hue(colour)
                 break
-        return seen == "warm" or not self._colourful
+        return seen == "warm" or hue(ground(self.raw[item.row], item.column)) == "warm" or not self._colourful
 
     @cached_property
     def _colourful(self) -> bool:

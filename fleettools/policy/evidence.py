@@ -17,8 +17,8 @@ _PROSE = (
     r"too low|disconnected|unavailable|failed|completion|login)[\"'`»”’)\]]* "
     r"(?:(?:is|was|were|are)\b(?! (?:used|exce|exha|too|not|temp|curr|req|inv|exp|at cap|over|down|unav|dis|rest|block"
     r"|lim|inact|depl|spent|gone|susp|den|miss|wrong|fail|offl|full|cap|block))"
-    r"|means|meant|appears?\b|came\b|comes\b|stands\b|shows? up|occurs?\b|occurred|happen|indicates"
-    r"|tells us|dominates|line \d|lines \d|in (?:the |app|your )?\w*\.?logs?\b|\(\d+ (?:times|lines|hits))"
+    r"|means|meant|appears?\b|came\b|comes\b|stands\b|shows? up|occurs?\b|occurred(?! while| during|\.? *$)|happen"
+    r"|indicates|tells us|dominates|line \d|lines \d|in (?:the |app|your )?\w*\.?logs?\b|\(\d+ (?:times|lines|hits))"
 )
 # Words of somebody who looked at a log, and of no message of an agent's own.
 _TALK = (
@@ -36,6 +36,7 @@ _ATTEMPT = (
 
 
 REMEMBERED = 500
+_INTRODUCED = "introduced by the reply above it"
 
 
 class Finding(NamedTuple):
@@ -69,10 +70,11 @@ def failing(screen: Screen, notes: list[str]) -> list[Item]:
         if at < 0 or items[at].kind != "error":
             return []
     run: list[Item] = []
-    while at >= 0 and _is_own_failure(screen, items, at, notes):
+    doubt: str | None = ""
+    while at >= 0 and (doubt := _doubts(screen, items, at, notes)) == "":
         run.append(items[at])
         at -= 1
-    if not run or (screen.look.shared and at >= 0 and items[at].kind == "error"):
+    if not run or doubt == _INTRODUCED or (screen.look.shared and at >= 0 and items[at].kind == "error"):
         return []  # a run of lines that begins with a quotation is one
     run = trailing + run
     confirm = screen.look.confirm
@@ -87,16 +89,17 @@ def _confirmed(phrases: list[str], run: list[Item]) -> bool:
     return any(squeezed(phrase) in words for phrase in phrases)
 
 
-def _is_own_failure(screen: Screen, items: list[Item], at: int, notes: list[str]) -> bool:
+def _doubts(screen: Screen, items: list[Item], at: int, notes: list[str]) -> str | None:
+    """What speaks against a failure of the agent's own: "" when nothing does, None when nothing speaks for one."""
     item, look = items[at], screen.look
     if item.kind not in ("error", "own", "reply", "plain"):
-        return False
+        return None
     doubt = _doubt(screen, item, items[at - 1] if at else None, look)
     if doubt == "" and _is_printed_again(screen, items[:at]):
         doubt = "stands in the last message, printed again below the end of the turn"
     if doubt:
         notes.append(f"{_shown(item)}: {doubt}")
-    return doubt == ""
+    return doubt
 
 
 def _is_printed_again(screen: Screen, before: list[Item]) -> bool:
@@ -119,10 +122,12 @@ def _doubt(screen: Screen, item: Item, before: Item | None, look: Look) -> str |
         return "a reply of several paragraphs"
     if not bare and item.kind != "own" and _is_talk(item.text):
         return "a sentence about an error"
-    if look.shared and before and before.kind in ("plain", "reply"):
+    if item.kind == "error" and item.lines[-1].lstrip()[:1] in ("│", "└"):
+        return "a tool and what it printed"
+    if (look.shared or item.kind == "own") and before and before.kind in ("plain", "reply"):
         if before.text.endswith((":", "：")):
-            return "introduced by the reply above it"
-        if before.text.endswith((".", "!", "。")) and not look.marks_replies and not screen.coloured:
+            return _INTRODUCED
+        if look.shared and before.text.endswith((".", "!", "。")) and not look.marks_replies and not screen.coloured:
             return "may be the end of the reply above it"
     if item.kind != "own" and not look.bars and not screen.warm(item) and not look.is_reply_coloured(item.words):
         return "not in a colour of failures"

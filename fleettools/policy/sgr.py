@@ -61,22 +61,36 @@ def colours(raw: list[str], row: int) -> list[tuple[str, RGB | None]]:
     return [piece for piece in pieces if piece[0]]
 
 
-def _applied(codes: str) -> tuple[bool, RGB | None]:
-    """Whether the codes say anything of the foreground, and what."""
+def ground(line: str, column: int) -> RGB | None:
+    """The background under a column of a physical line, as far as that line says; None being the terminal's own."""
+    state: RGB | None = None
+    at = start = 0
+    for match in _PIECE.finditer(line):
+        at += len(ESCAPE.sub("", line[start : match.start()]))
+        if at > column:
+            break
+        start = match.end()
+        said, colour = _applied(match[1], 40)
+        state = colour if said else state
+    return state
+
+
+def _applied(codes: str, base: int = 30) -> tuple[bool, RGB | None]:
+    """Whether the codes say anything of the foreground (of the background with base 40), and what."""
     numbers = [int(code[:9] or 0) for code in codes.replace(":", ";").split(";")]
     said, colour, at = False, None, 0
     while at < len(numbers):
         code = numbers[at]
         if code in (38, 48) and at + 1 < len(numbers):
             size = 5 if numbers[at + 1] == 2 else 3
-            if code == 38:
+            if code == base + 8:
                 said, colour = True, _wide(numbers[at + 1 : at + size])
             at += size
             continue
-        if code in (0, 39):
+        if code in (0, base + 9):
             said, colour = True, None
-        elif 30 <= code <= 37 or 90 <= code <= 97:
-            said, colour = True, _NAMED[code - 30 if code < 38 else code - 82]
+        elif base <= code <= base + 7 or base + 60 <= code <= base + 67:
+            said, colour = True, _NAMED[code - base if code < base + 8 else code - base - 52]
         at += 1
     return said, colour
 
