@@ -49,6 +49,11 @@ def test_one_pane_ends_with_0_when_nothing_failed(fleet: Sandbox) -> None:
     assert (ended.status, ended.out.partition(":")[0]) == (0, "idle"), ended
 
 
+def test_one_pane_ends_with_69_when_there_is_no_such_pane(fleet: Sandbox) -> None:
+    ended = fleet.run(str(PIPELINES / "one-pane.sh"), "%99")
+    assert (ended.status, ended.out) == (69, ""), ended
+
+
 def test_a_stored_day_gives_the_same_incidents_every_time(fleet: Sandbox) -> None:
     runs = [fleet.run(str(PIPELINES / "replay-day.sh"), "day.jsonl") for _ in range(2)]
     assert {(run.status, run.out) for run in runs} == {(0, "2026-01-31T09:15:40.000Z\tincident\tteam-a\tapi docs\n")}
