@@ -35,6 +35,7 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}\Z"
 Time = Annotated[str, msgspec.Meta(pattern=_TIME)]
 PaneId = Annotated[str, msgspec.Meta(pattern=_PANE_ID)]
 Name = Annotated[str, msgspec.Meta(pattern=_NAME)]  # profile names, credential ids
+_NEWER = "Expected `int` <= 1 - at `$.v`"
 _IN_WORDS = {
     _TIME: "a time such as 2026-01-31T12:00:00.000Z",
     _PANE_ID: "a pane id such as %12",
@@ -248,10 +249,10 @@ class Ticket(Record, kw_only=True, tag="ticket"):
 
 
 class Member(Record, kw_only=True, tag="member"):
-    """A member's place in the roster after a command changed it, with the reason."""
+    """A member's place in the roster after a command changed it, with the reason; who is unknown may lack a pane."""
 
-    server: str
-    target: PaneId
+    server: str | None = None
+    target: PaneId | None = None
     pid: int | None = None
     name: str | None = None
     profile: str | None = None
@@ -346,6 +347,8 @@ def decode(line: bytes, cls: type[R]) -> R:
         raise BadInput("nested too deeply", "expected one flat JSON object") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         name, what = cls.__struct_config__.tag, str(error)
+        if what == _NEWER:
+            raise BadInput(f"a {name} record whose v is higher than 1", "update fleettools to read it") from None
         for pattern, words in _IN_WORDS.items():
             what = what.replace(f"`str` matching regex {pattern!r}", words)
         raise BadInput(f"not a {name} record ({what})", f"see fleet-records(5) for the fields of {name}") from None

@@ -34,7 +34,7 @@ def main(
     """Let a member go, or lift a credential's cool-off and quarantine.
 
     TARGET is a pane id (%5) or a member's exact name. Its pane lives on, without the fleet's options. Exit 1: there is
-    no such member.
+    no such member, and the record says changed: false.
     """
     if (target is None) == (credential is None) or (credential and kill):
         raise UsageError("name either a member or a credential", "give TARGET, or --credential C alone")
@@ -50,7 +50,7 @@ def main(
     member = roster.find(fleet.members(store), str(target), server)
     if member is None:
         ctx.messages.warn(f"{target} is no member of the fleet; fleet-list shows who is")
-        return Exit.NO
+        return _no(ctx, server, str(target))
     return _release(ctx, store, tmux, member, trouble if member.server != server else None, kill)
 
 
@@ -78,7 +78,7 @@ def _release(
     )
     if not answer.known:
         ctx.messages.warn(f"{member.target}: {answer.reason}; fleet-list --all shows it")
-        return Exit.NO
+        return _no(ctx, member.server, member.target)
     if trouble:
         ctx.messages.warn(f"the options of pane {member.target} stay as they are: {trouble}")
     else:
@@ -89,6 +89,18 @@ def _release(
     ctx.out.write(records.encode(roster.record(kept, credential, answer.reason, **clock.stamp())))
     ctx.out.flush()
     return Exit.OK
+
+
+def _no(ctx: Context, server: str | None, target: str) -> Exit:
+    """Say that nothing was changed, for there is no such member."""
+    from fleettools import records
+    from fleettools.adapters import clock
+
+    who = {"server": server, "target": target} if target.startswith("%") else {"name": target}
+    record = records.Member(**clock.stamp(), **who, changed=False, reason="no member of the fleet")
+    ctx.out.write(records.encode(record))
+    ctx.out.flush()
+    return Exit.NO
 
 
 def _leave(ctx: Context, tmux: "Tmux", member: "MemberState", kill: bool) -> None:

@@ -95,8 +95,10 @@ def test_a_released_member_is_sent_nothing_and_keeps_its_pane(desk: Desk) -> Non
     assert desk.tmux("show-options", "-pqv", "-t", member[0], "@fleet_profile") == ""
     assert desk.run("send", member[0], stdin="more").status == 75
     again = desk.run("release", "ada")
-    assert (again.status, again.records) == (1, [])
+    assert (again.status, [(r["name"], r["changed"]) for r in again.records]) == (1, [("ada", False)])
     assert "WARN" in again.said
+    unknown = desk.run("release", "%99")
+    assert (unknown.status, [(r["target"], r["changed"]) for r in unknown.records]) == (1, [("%99", False)])
     assert desk.screen(member[0])
 
 
