@@ -158,7 +158,8 @@ def located(path: str | None) -> str | None:
         return path
     if named := os.environ.get("FLEET_CONFIG"):
         return named
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    home = os.environ.get("XDG_CONFIG_HOME", "")
+    home = home if os.path.isabs(home) else os.path.expanduser("~/.config")
     candidates = ("fleetd.yaml", os.path.join(home, "fleettools", "fleetd.yaml"))
     return next((candidate for candidate in candidates if os.path.lexists(candidate)), None)
 
@@ -209,12 +210,21 @@ def _faults(config: Config) -> "list[Fault]":
     for name, profile in config.profiles.items():
         for key, value in (("errorPattern", profile.error_pattern), ("exhaustedPattern", profile.exhausted_pattern)):
             faults += _bad_patterns(f"profiles.{name}.{key}", value)
-    scheme, colon, _ = (config.state or "").partition("://")
-    if colon and scheme not in ("postgresql", "postgres"):
-        faults.append(Fault("state", f"{scheme}: is no store", "use sqlite:PATH, memory: or postgresql://..."))
+    if foreign := foreign_store(config.state or ""):
+        faults.append(Fault("state", f"{foreign} is no store", "use sqlite:PATH, memory: or postgresql://..."))
     if config.notify.reminders != sorted(set(config.notify.reminders)):
         faults.append(Fault("notify.reminders", "each has to come later than the one before", "put them in order"))
     return faults
+
+
+def foreign_store(url: str) -> str:
+    """What names an engine that there is not (`mysql:`), "" for a store; a path may hold a colon behind its first /."""
+    scheme, colon, rest = url.partition(":")
+    if not colon or "/" in scheme or scheme == "sqlite":
+        return ""
+    if scheme == "memory":
+        return url if rest else ""
+    return "" if scheme in ("postgresql", "postgres") and rest.startswith("//") else f"{scheme}:"
 
 
 def _bad_patterns(place: str, value: Pattern) -> "list[Fault]":

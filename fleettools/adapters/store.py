@@ -75,7 +75,8 @@ def _decoded(key: str, value: bytes | None, shape: type[T]) -> T | None:
 
 def default_path() -> str:
     """`$XDG_STATE_HOME/fleettools/state.db`, or the same below ~/.local/state."""
-    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    home = os.environ.get("XDG_STATE_HOME", "")
+    home = home if os.path.isabs(home) else os.path.expanduser("~/.local/state")
     if not os.path.isabs(home):
         raise UsageError("neither XDG_STATE_HOME nor HOME says where state goes", "set one, or give --state")
     return os.path.join(home, "fleettools", "state.db")
@@ -83,7 +84,12 @@ def default_path() -> str:
 
 def open_store(url: str | None, warn: Callable[[object], None]) -> Store:
     """The store that `--state`, `$FLEET_STATE` or the default names; raises Unavailable, UsageError for a bad URL."""
+    from fleettools.config import foreign_store
+
     url = url or os.environ.get("FLEET_STATE") or default_path()
+    if foreign := foreign_store(url):
+        mend = f"use sqlite:PATH, a bare path, memory: or postgresql://...; ./{url} would be a file of that name"
+        raise UsageError(f"--state {foreign} is no store", mend if "/" not in url else mend.partition("; ")[0])
     scheme, colon, rest = url.partition(":")
     if scheme == "memory" and colon:
         from fleettools.adapters.memory import MemoryStore
@@ -93,8 +99,6 @@ def open_store(url: str | None, warn: Callable[[object], None]) -> Store:
         from fleettools.adapters.postgres import PostgresStore
 
         return PostgresStore(url)
-    if "://" in url and scheme != "sqlite":
-        raise UsageError(f"--state {scheme}: is no store", "use sqlite:PATH, a bare path, memory: or postgresql://...")
     from fleettools.adapters.sqlite import SqliteStore
 
     return SqliteStore(os.path.expanduser(rest if scheme == "sqlite" and colon else url), warn)
