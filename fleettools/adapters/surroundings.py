@@ -35,13 +35,13 @@ _PRIVATE = ("profiles.NAME.env", "health.webhook", "state")  # may hold secrets,
 
 
 def key_table(config: Config) -> Iterator[str]:
-    """Every key with what is set, what it takes, its default, and when a reload changes it."""
+    """Every key with what is set, what it takes, its default, and when a change of it holds."""
     values = configuration.plain(config)
     for key in shapes.keys(Config):
         found = [shown for shown in _values(values, key.place.split(".")) if not shown.endswith(("null", "{}"))]
         shown = ("set" if key.place in _PRIVATE else ", ".join(found)) if found else "not set"
-        when = "at a restart" if upkeep.waits(key.place) else "now"
-        yield f"{key.place}: {shown}  ({key.takes}; default {key.default or 'none'}; a reload changes it {when})"
+        when = "after a restart" if upkeep.waits(key.place) else "on a reload"
+        yield f"{key.place}: {shown}  ({key.takes}; default {key.default or 'none'}; a change holds {when})"
 
 
 def _values(value: object, path: list[str], name: str = "") -> Iterator[str]:
@@ -93,6 +93,9 @@ def _profiles(config: Config) -> Iterator[Finding]:
         if rule.profile and rule.profile not in config.profiles:
             mend = shapes.nearest(rule.profile, list(config.profiles))
             yield Finding(f"panes[{i}].profile: nobody configured {rule.profile}", mend, Exit.BAD_CONFIG)
+        if not (rule.session or rule.window or rule.title or rule.command):
+            mend = "if that is not meant, give it a session, window, title or command"
+            yield Finding(f"panes[{i}]: it has no glob, so every pane is a member", mend)
 
 
 def _words(command: str | None) -> list[str]:
@@ -169,6 +172,11 @@ def _leads(
             what = f"{row.id} is a lead and inherits the profile {row.profile_option}, so it is watched as a member"
             yield Finding(what, f"if that is not meant: tmux set-option -p -t {row.id} @fleet_profile ''")
     for pane, seat in found.items():
-        if seat.role == "member" and config.profiles and seat.profile not in config.profiles:
-            what = f"{pane}: nobody configured its profile {seat.profile or '(none)'}, so its failures are unmapped"
-            yield Finding(what, f"add it to profiles, or {shapes.nearest(seat.profile or '', list(config.profiles))}")
+        if seat.role != "member":
+            continue
+        if seat.profile is None:
+            mend = f"tmux set-option -p -t {pane} @fleet_profile NAME"
+            yield Finding(f"{pane}: it has no profile, so its failures are unmapped", mend)
+        elif config.profiles and seat.profile not in config.profiles:
+            what = f"{pane}: nobody configured its profile {seat.profile}, so its failures are unmapped"
+            yield Finding(what, f"add it to profiles ({shapes.nearest(seat.profile, list(config.profiles))})")

@@ -35,6 +35,10 @@ def main(
     """
     if socket_path and socket_name:
         raise click.UsageError("-S and -L exclude each other")
+    if what != "run" and (everything or once or only_print):
+        raise click.UsageError(f"--all, --once and --print go with run, not with {what}")
+    if what == "demo" and (state_url or socket_path or socket_name):
+        raise click.UsageError("demo has a store and a tmux server of its own; leave --state, -S and -L out")
     if what == "demo":
         from fleettools.demo.show import show
 

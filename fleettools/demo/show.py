@@ -101,7 +101,7 @@ def _fleetd(folder: str, tmux: Tmux) -> Iterator[Iterator[bytes]]:
         file.write(CONFIG)
     command = [sys.executable, "-P", "-m", "fleettools.commands.fleetd", "run", "--all", "-c", config]
     command += ["--state", _state(folder), "-S", tmux.socket]
-    env = {key: value for key, value in os.environ.items() if key != "NOTIFY_SOCKET"}
+    env = {key: value for key, value in os.environ.items() if key != "NOTIFY_SOCKET"} | {"XDG_STATE_HOME": folder}
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, process_group=0, env=env)
     try:
         assert process.stdout

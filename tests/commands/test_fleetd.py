@@ -369,9 +369,22 @@ CHECKS = [
         "a key with its value, type and default",
         "outage: {threshold: 4}",
         0,
-        "outage.threshold: 4  (whole number at least 1; default 2; a reload changes it now)",
+        "outage.threshold: 4  (whole number at least 1; default 2; a change holds on a reload)",
     ),
-    ("a key that waits for a restart", "state: 'memory:'", 0, "a reload changes it at a restart"),
+    ("a key that waits for a restart", "state: 'memory:'", 0, "a change holds after a restart"),
+    (
+        "a rule that takes every pane",
+        "panes: [{profile: a}]\nprofiles: {a: {agent: claude}}",
+        0,
+        "WARN   panes[0]: it has no glob, so every pane is a member; if that is not meant, give it a session",
+    ),
+    ("a member without a profile", "panes: [{session: '*'}]", 0, "%0: it has no profile, so its failures are unmapped"),
+    (
+        "a member whose profile nobody configured",
+        "panes: [{session: '*', profile: b}]\nprofiles: {a: {agent: claude}}",
+        78,
+        "%0: nobody configured its profile b, so its failures are unmapped; add it to profiles (there are a)",
+    ),
 ]
 
 
@@ -413,6 +426,7 @@ def test_the_demo_shows_it_all_and_leaves_nothing() -> None:
         assert "claude-a: credential team-a is cooling off" in ended.err
         assert not ours(box)
         assert not list(box.folder.glob("tmux-*/fleetd-demo-*"))
+        assert not list(box.folder.rglob("fleetd-*.lock"))
 
 
 def test_the_demo_cleans_up_after_an_interrupt() -> None:
