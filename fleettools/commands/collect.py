@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fleettools.cli import Context, command, complete, state
-from fleettools.errors import Exit
+from fleettools.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +31,9 @@ def main(ctx: Context, tickets: tuple[str, ...], lead: str | None, seconds: floa
     """
     from fleettools.adapters import clock
 
+    pane = (lead or "%0").rpartition("/")[2]
+    if not (pane.startswith("%") and pane[1:].isdecimal() and pane.isascii()):
+        raise UsageError(f"--lead {lead}: no pane id", "write %5, or SERVER/%5")
     store = ctx.store(state_url)
     until = clock.monotonic() + seconds
     printed: set[str] = set()

@@ -143,6 +143,8 @@ def _reserve(store: "Store", config: "Config", profile: str | None, policy: str 
     if profile is not None:
         return fleet.reserve(store, config, profile, lease)
     able = [name for name, found in config.profiles.items() if found.command]
+    if config.profiles and not able:
+        raise BadConfig("none has a command", "say for one at least what to run", "profiles")
     return fleet.reserve_any(store, config, able, policy or config.placement.policy, lease)
 
 

@@ -157,7 +157,8 @@ def choose(fleet: Fleet, candidates: Iterable[str], policy: str, states: States,
         if choice.allowed:
             return replace(choice, reason=f"{choice.reason}, first by {policy}")
     if not choices:
-        return Choice(allowed=False, reason="there is no profile to choose from; configure some under profiles:")
+        mend = "name some that are configured" if fleet.profiles else "configure some under profiles:"
+        return Choice(allowed=False, reason=f"there is no profile to choose from; {mend}")
     return _all_out(choices)
 
 

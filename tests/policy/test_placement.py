@@ -159,7 +159,7 @@ CHOICES = [
     ),
     ("all are full", ["claude-a"], "priority", {}, TWO, "claude-a", REFUSED, "(no place)"),
     ("an unknown candidate", ["nobody"], "priority", {}, [], "nobody", REFUSED, "(not configured)"),
-    ("no candidate at all", [], "priority", {}, [], None, REFUSED, "no profile to choose from"),
+    ("no candidate at all", [], "priority", {}, [], None, REFUSED, "no profile to choose from; name some"),
 ]  # fmt: skip
 
 
