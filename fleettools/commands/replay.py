@@ -82,7 +82,11 @@ def _cases(path: str) -> Iterator[tuple[str, Case]]:
     if os.path.exists(index):
         yield from ((path, case) for case in _indexed(index))
         return
-    base = os.path.basename(os.path.abspath(path))
+    above, base = os.path.split(os.path.abspath(path))
+    index = os.path.join(above, "index.jsonl")
+    if os.path.exists(index):
+        yield from ((above, case) for case in _indexed(index) if case.file.startswith(f"{base}/"))
+        return
     for folder, folders, names in os.walk(path):
         folders.sort()
         inner = os.path.relpath(folder, path)

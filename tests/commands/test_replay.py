@@ -55,6 +55,17 @@ def test_the_index_says_what_else_is_right_and_which_profile(tmp_path: Path) -> 
     assert "cause overload, not server" in done.stdout and "3 screens, 1 wrong, 0 false alarms" in done.stdout
 
 
+def test_a_folder_of_an_index_is_judged_by_it(tmp_path: Path) -> None:
+    for folder in ("claude", "codex"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "failed--x.txt").write_text(OVERLOADED)
+    cases = [{"file": f"{folder}/failed--x.txt", "agent": "claude", "outcome": outcome} for folder, outcome in
+             (("claude", "backend_error"), ("codex", "completed"))]  # fmt: skip
+    (tmp_path / "index.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+    done = run(tmp_path, "claude/")
+    assert done.returncode == 0 and done.stdout.endswith("1 screens, 0 wrong, 0 false alarms\n"), done.stdout
+
+
 def test_a_broken_index_or_an_empty_folder_is_bad_input(tmp_path: Path) -> None:
     assert run(tmp_path, ".").returncode == 65
     (tmp_path / "index.jsonl").write_text("{}\n")
