@@ -18,11 +18,13 @@ _NAMED: tuple[RGB, ...] = (
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text without colours, stripped at their ends, no blank ones last, non-breaking spaces plain."""
+    """The lines of a text without colours, stripped at their ends, no blank ones last, spaces and emoji plain."""
     if "\x1b" in text:
         text = ESCAPE.sub("", text)
     if "\xa0" in text:
         text = text.replace("\xa0", " ")
+    if "\ufe0f" in text:
+        text = text.replace("\ufe0f", "")
     text = text.rstrip()
     return list(map(str.rstrip, text.split("\n"))) if text else []
 
