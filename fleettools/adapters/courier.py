@@ -62,10 +62,10 @@ class Courier:
 
     def __init__(
         self, store: Store, way: Way, ours: Callable[[str], bool], attempts: int, reminders: list[float],
-        emit: Callable[[records.Delivery], None], outcome_of: Callable[[str, str], str],
+        emit: Callable[[records.Delivery], None], outcome_of: Callable[[str, str], str], warn: Callable[[str], None],
     ) -> None:  # fmt: skip
         self._store, self._way, self._ours, self._emit = store, way, ours, emit
-        self._outcome_of = outcome_of
+        self._outcome_of, self._warn = outcome_of, warn
         self._attempts, self._reminders = attempts, reminders
         self._me: Owner = owner.me()
         self._unsettled: list[tuple[Item, Result]] = []
@@ -296,7 +296,8 @@ class Courier:
         """End an item whose lead is no more; what may have been typed stays in doubt."""
         now = self._store.now_ms()
         if not self._doubtful(item):
-            self._change(item, outbox.expire, reason, now)
+            if self._change(item, outbox.expire, reason, now):
+                self._warn(f"{item.id} is not told to {item.target}: {reason}")
         elif self._change(item, outbox.recover, self._me, now, _orphaned(item)):
             self._settle([(item, Result("unknown", reason))])
 

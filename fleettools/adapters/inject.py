@@ -75,7 +75,7 @@ def refusal(row: PaneRow) -> str:
     if row.synchronized:
         return "its window types into all its panes at once"
     if row.command.lstrip("-") in SHELLS:
-        return f"it runs a shell ({row.command})"
+        return f"it runs a shell ({row.command}), or its agent was started by one without exec"
     return ""
 
 

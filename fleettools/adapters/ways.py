@@ -13,7 +13,7 @@ from fleettools.adapters.tmux import NoPane, NoServer, PaneRow, Silent, Tmux, is
 from fleettools.config import Config
 from fleettools.errors import Unavailable
 from fleettools.policy.look import Look
-from fleettools.policy.nudge import LONGEST
+from fleettools.policy.nudge import LONGEST, room
 from fleettools.policy.outbox import Item
 from fleettools.policy.seats import seats
 
@@ -64,9 +64,10 @@ class PaneWay:
             return str(error)
 
     def room(self, server: str, target: str) -> int:
-        """The longest text that the lead's agent shows whole."""
-        look = self._look(self._row(server, target))
-        return look.whole_notice if look else LONGEST
+        """The longest text that the lead's agent shows whole in its pane."""
+        row = self._row(server, target)
+        look = self._look(row)
+        return room(look.whole_notice if look else LONGEST, row.cols, row.rows)
 
     def credential(self, server: str, target: str) -> str | None:
         """The credential of the lead's own profile."""

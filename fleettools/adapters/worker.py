@@ -155,7 +155,7 @@ class Worker:
             notify = self._config.notify
             self._courier = Courier(
                 self._store, self._way, lambda server: is_ours(server, self._chosen), notify.attempts,
-                notify.reminders, self._emit, self._answer,
+                notify.reminders, self._emit, self._answer, self._complain,
             )  # fmt: skip
         self._way.fresh()
         if self._dry_run:

@@ -7,6 +7,7 @@ from fleettools.policy.sgr import squeezed
 
 REACH = 40  # a composer with a long draft is at most this high
 FOOTER = 14  # so many lines may stand below it
+COMMANDS = "!#$"  # glyphs before what is typed as a shell command or a note, and not as a prompt
 
 
 class Composer(NamedTuple):
@@ -65,10 +66,15 @@ def _rules(lines: list[str], look: ComposerLook) -> Frame | None:
             if _is_rule(lines[top]):
                 first = lines[top + 1].lstrip()
                 if first[:1] and first[0] in look.glyph and not _is_choice(first[1:]):
-                    rest = [first[1:], *lines[top + 2 : bottom]]
+                    rest = [_typed(first), *lines[top + 2 : bottom]]
                     return Frame(top, bottom + 1, "\n".join(line.strip() for line in rest))
                 break
     return None
+
+
+def _typed(line: str) -> str:
+    """What stands behind the glyph. One of a shell's stays: under it even nothing is no empty composer."""
+    return line if line[:1] in COMMANDS else line[1:]
 
 
 def _is_choice(text: str) -> bool:
@@ -89,7 +95,7 @@ def _box(lines: list[str], look: ComposerLook) -> Frame | None:
         glyph = inner[0][:1]
         if look.glyph and (not glyph or glyph not in look.glyph or _is_choice(inner[0][1:])):
             continue
-        return Frame(top, bottom + 1, "\n".join((inner[0][1:] if look.glyph else inner[0], *inner[1:])))
+        return Frame(top, bottom + 1, "\n".join((_typed(inner[0]) if look.glyph else inner[0], *inner[1:])))
     return None
 
 
@@ -107,7 +113,7 @@ def _half(lines: list[str], look: ComposerLook) -> Frame | None:
         first = lines[top + 1].strip() if top >= 0 else ""
         below = [line for line in lines[bottom + 1 :] if line]
         if first[:1] and first[0] in look.glyph and len(below) <= 5 and _after_status(lines, top):
-            rest = [first[1:], *lines[top + 2 : bottom]]
+            rest = [_typed(first), *lines[top + 2 : bottom]]
             return Frame(top, bottom + 1, "\n".join(line.strip() for line in rest))
         return None
     return None
@@ -129,8 +135,9 @@ def _bars(lines: list[str], look: ComposerLook) -> Frame | None:
         while top > 0 and lines[top - 1].lstrip()[:1] == "┃":
             top -= 1
         inner = [line.lstrip()[1:].strip() for line in lines[top:bottom]]
-        # Its last line names the model, not what is typed.
-        return Frame(top, bottom + 1, "\n".join(inner[:-1]).strip())
+        # Its last line names the model, not what is typed; or that it is typed for a shell.
+        typed = ["! ", *inner[:-1]] if inner and inner[-1].partition(" ")[0] == "Shell" else inner[:-1]
+        return Frame(top, bottom + 1, "\n".join(typed).strip())
     return None
 
 

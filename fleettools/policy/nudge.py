@@ -10,6 +10,8 @@ from fleettools import records
 
 LONGEST = 400
 RUN = "run fleet-list"
+SHORTEST = 80  # a notice of one item without names
+ROWS = 8  # that many rows of what is typed does every composer show
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
 _PANE = re.compile(r"%[0-9]{1,9}")
 
@@ -37,6 +39,15 @@ def word(text: str | None) -> str | None:
 def worker(name: str | None, target: str | None) -> str | None:
     """How a notice calls a member: by its name, else its pane."""
     return word(name) or word(target)
+
+
+def room(whole: int, cols: int, rows: int) -> int:
+    """How long a text may be for an agent that shows `whole` characters, in a pane of that size.
+
+    In a small one the composer scrolls, and the token at the head of the text would be out of sight.
+    """
+    shown = (cols - 10) * min(rows - 8, ROWS) * 9 // 10  # borders, and what wrapping wastes
+    return min(whole, max(shown, SHORTEST))
 
 
 def notice(token: str, items: Sequence[tuple[Facts, bool]], now_ms: int, whole: int) -> str:

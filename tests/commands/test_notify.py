@@ -20,7 +20,7 @@ from fleettools.adapters.store import open_store
 from fleettools.policy.tickets import TicketState, ticket_key
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
-from server import Server, running, until
+from server import AGENT, Server, running, until
 
 
 def incident(server: Server, *leads: str, name: str = "incident:team-a:1", age: float = 0, **more: Any) -> bytes:
@@ -71,6 +71,7 @@ CASES = {
     "one whose turn ended at a limit gets it": Case("limit", 1, "submitted", "above the composer"),
     "a permission dialog is left alone": Case("dialog", 0, None, "asks a question"),
     "a person's draft is left alone": Case("draft", 0, None, "draft"),
+    "a composer whose text goes to a shell is left alone": Case("shell", 0, None, "draft"),
     "a paste that vanishes is not followed by Enter": Case("vim", 0, "stuck", "not to be seen in the composer"),
     "a shell under the agent's last screen gets nothing": Case("gone", 0, None, "runs a shell"),
     "a dead pane gets nothing": Case("dead", 0, None, "its process has ended"),
@@ -220,6 +221,25 @@ def test_all_that_is_pending_is_told_in_one_text_and_a_repeated_id_changes_nothi
     again = server.run("notify", stdin=given)
     assert (again.returncode, again.stdout) == (0, given)
     assert len(submits(log)) == 1
+
+
+def test_in_a_small_pane_the_text_is_as_short_as_its_composer_shows(server: Server) -> None:
+    log = server.folder / "log"
+    words = ["exec", sys.executable, "-S", str(AGENT), str(log), "low=6"]
+    pane = server.tmux("new-session", "-d", "-x", "40", "-y", "14", "-P", "-F", "#{pane_id}", " ".join(words))
+    server.tmux("set-option", "-p", "-t", pane, "@fleet_agent", "claude")
+    until(lambda: "Hello" in server.screen(pane), "the agent's screen")
+    given = b"".join(incident(server, pane, name=f"i:{n}", credentialId=f"team-with-a-name-{n}") for n in range(3))
+    done = server.run("notify", stdin=given)
+    assert [d["outcome"] for d in deliveries(done.stdout)] == ["submitted"] * 3
+    (text,) = submits(log)
+    assert "credential team-with-a-name-0 cools off" in text
+
+
+def test_a_lead_that_is_not_there_is_said(server: Server) -> None:
+    done = server.run("notify", stdin=incident(server, "%99"))
+    assert (done.returncode, deliveries(done.stdout), pending(server)) == (0, [], [])
+    assert b"incident:team-a:1 is not told to %99: the lead's pane has vanished" in done.stderr
 
 
 def verdict(server: Server, outcome: str, **more: Any) -> bytes:

@@ -5,8 +5,8 @@
 Modes: plain (no bracketed paste), slow-enter (an Enter within 0.12 s of a paste is a newline), swallow (the first
 Enter is lost), sticky (every Enter is lost), spinner (redraws ten times a second), busy=SECONDS (works at first),
 works=SECONDS (works after each submit), dialog (asks for a permission), draft (somebody has begun to type),
-vim (keys are commands), limit (its last turn ended at a limit), gone (leaves its screen to a shell), dead (leaves its
-screen and ends).
+vim (keys are commands), shell (what is typed is run by a shell), low=ROWS (its composer shows only so many last rows),
+limit (its last turn ended at a limit), gone (leaves its screen to a shell), dead (leaves its screen and ends).
 """
 
 import json
@@ -51,9 +51,14 @@ class Agent:
             rule = "─" * (WIDTH - 2)
             asks = ["Bash command", "", "  rm -r build", "", "Do you want to proceed?", "❯ 1. Yes", "  2. No"]
             return [*lines, f"╭{rule}╮", *(f"│ {line:<{WIDTH - 4}} │" for line in asks), f"╰{rule}╯"]
-        rows = [f"❯ {self.draft}"[i : i + WIDTH] for i in range(0, len(self.draft) + 2, WIDTH)]
+        glyph = "!" if "shell" in self.modes else "❯"
+        width = min(WIDTH, os.get_terminal_size().columns)
+        rows = [f"{glyph} {self.draft}"[i : i + width] for i in range(0, len(self.draft) + 2, width)]
+        if "low" in self.modes and len(rows) > self.modes["low"]:
+            rows = rows[-int(self.modes["low"]) :]
+            rows[0] = f"{glyph} {rows[0][2:]}"
         footer = f"  ? for shortcuts {'|/-'[self.frame % 3] if 'spinner' in self.modes else ''}"
-        return [*lines, "─" * WIDTH, *(rows or ["❯ "]), "─" * WIDTH, footer]
+        return [*lines, "─" * width, *(rows or [f"{glyph} "]), "─" * width, footer]
 
     def draw(self) -> None:
         self.frame += 1
@@ -84,6 +89,9 @@ class Agent:
         elif self.swallow:
             self.swallow -= 1
             self.note(swallowed=self.draft)
+        elif self.draft and "shell" in self.modes:
+            self.note(accepted=f"!{self.draft}")
+            self.draft = ""
         elif self.draft:
             self.note(submitted=self.draft)
             self.items += ["", *(f"> {self.draft}"[i : i + WIDTH] for i in range(0, len(self.draft) + 2, WIDTH)), ""]

@@ -229,6 +229,30 @@ def test_what_stands_in_the_composer(agent: str, file: str, state: str, text: st
     assert composer((drawing.SAMPLES / agent / file).read_text(), look) == (state, text)
 
 
+RULE, UPPER, LOWER = "─" * 40, "▄" * 40, "▀" * 40
+# Rule: where a text would be taken for a shell command or a note, the composer is never empty.
+MODES = {
+    "claude shell": ("claude", [RULE, "! ", RULE, "  ! for shell mode"]),
+    "claude memory": ("claude", [RULE, "# ", RULE, "  # to memorize"]),
+    "claude 1.x shell": ("claude", ["╭────────╮", "│ !      │", "╰────────╯", "  ! for bash mode"]),
+    "gemini shell": (
+        *("gemini", [RULE, "  shell mode enabled (esc to disable)", UPPER, " !   Type your shell command", LOWER]),
+    ),
+    "qwen shell": ("qwen", [RULE, "!   Type your message or @path/to/file", RULE]),
+    "opencode shell": ("opencode", ["  ┃", "  ┃", "  ┃  Shell", "  ╹▀▀▀▀▀▀▀▀▀▀▀▀", "   ~/work   esc exit shell mode"]),
+    "kimi shell": ("kimi", [RULE, "$ ", RULE]),
+    "codex shell": ("codex", ["!", "", "  gpt-5 default · ~/work                    Shell mode"]),
+}
+
+
+@pytest.mark.parametrize(("agent", "lines"), MODES.values(), ids=MODES.keys())
+def test_a_composer_for_something_else_than_prompts_is_never_empty(agent: str, lines: list[str]) -> None:
+    look = agentfiles.load(agent)
+    assert look is not None
+    state = composer("\n".join(lines), look).state
+    assert state == ("absent" if agent == "codex" else "draft")
+
+
 def test_a_token_is_found_in_the_composer_or_above_it() -> None:
     look = agentfiles.load("claude")
     assert look is not None

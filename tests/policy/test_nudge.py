@@ -7,7 +7,7 @@ import pytest
 from fleettools import records
 from fleettools.adapters import agentfiles
 from fleettools.policy.classify import judge
-from fleettools.policy.nudge import Facts, Kind, facts_of, notice, worker
+from fleettools.policy.nudge import Facts, Kind, facts_of, notice, room, worker
 from fleettools.policy.patterns import Rules
 
 TOKEN = "0a1b2c3d"
@@ -124,3 +124,18 @@ def test_a_notice_on_the_screen_is_no_failure(agent: str) -> None:
         for line in (text, f"⏺ {text}", f"❯ {text}", f"> {text}", f"• {text}", f"✦ {text}", f"  ┃  {text}"):
             pane = records.Pane(ts="2026-01-01T00:00:00Z", text=line, agent=agent)
             assert judge(pane, agentfiles.load(agent), Rules()).outcome not in ("backend_error", "exhausted"), line
+
+
+@pytest.mark.parametrize(
+    ("whole", "cols", "rows", "length"),
+    [
+        (800, 110, 40, 720),
+        (150, 110, 40, 150),
+        (800, 50, 16, 288),
+        (800, 34, 24, 172),
+        (800, 30, 8, 80),
+        (40, 9, 3, 40),
+    ],
+)
+def test_a_small_pane_has_room_for_less(whole: int, cols: int, rows: int, length: int) -> None:
+    assert room(whole, cols, rows) == length
