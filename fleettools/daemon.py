@@ -127,6 +127,9 @@ class Daemon:
         """Read and open everything that the stages will need, so that what is missing is said before they start."""
         self._env = dict(os.environ)
         self._config = self._ctx.config()
+        if faults := agentfiles.faults(self._config.agents):
+            faults[0].also = tuple(faults[1:])
+            raise faults[0]
         self._broken = False
         Tmux(*self._sockets).version()
         self._ctx.store(self._url()).close()
@@ -140,7 +143,10 @@ class Daemon:
 
     def _lock(self, shared: bool) -> IO[bytes]:
         """Hold the lock of this store and tmux server: one --once at a time, and none beside a running fleetd."""
-        what = repr((self._url(), self._server))
+        store = self._url() or default_path()
+        if "://" not in store and store != "memory:":
+            store = os.path.realpath(os.path.expanduser(store.removeprefix("sqlite:")))
+        what = repr((store, os.path.realpath(Tmux(*self._sockets).socket)))
         folder = os.path.dirname(default_path())
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, f"fleetd-{hashlib.sha256(what.encode()).hexdigest()[:12]}.lock")

@@ -31,6 +31,18 @@ def names(folder: str | None = None) -> list[str]:
     return sorted(found)
 
 
+def faults(folder: str | None) -> list[BadConfig]:
+    """What is wrong with the files of one's own, an error a file."""
+    found: list[BadConfig] = []
+    if folder and os.path.isdir(folder):
+        for file in sorted(os.listdir(folder)):
+            try:
+                load(file.removesuffix(".yaml") if file.endswith(".yaml") else "", folder)
+            except BadConfig as error:
+                found.append(error)
+    return found
+
+
 def load(agent: str, folder: str | None = None) -> Look | None:
     """The look of an agent, None when no file describes it; raises BadConfig naming a file that is wrong."""
     key = (agent, folder)
@@ -61,7 +73,7 @@ def _look(path: str, data: dict[str, Any], checked: bool) -> Look:
         if checked:
             check(look)
     except (msgspec.ValidationError, ValueError) as error:
-        raise BadConfig(str(error), "see the bundled agent files for the keys", path) from None
+        raise BadConfig(str(error), "see AGENT FILES in fleettools(7)", path) from None
     return look
 
 
@@ -74,7 +86,7 @@ def _read(path: str) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise BadConfig(" ".join(str(error).split()), "mend the file", path) from None
     if not isinstance(data, dict):
-        raise BadConfig("holds no mapping", "see the bundled agent files", path)
+        raise BadConfig("holds no mapping", "see AGENT FILES in fleettools(7)", path)
     return data
 
 

@@ -74,6 +74,8 @@ def _profiles(config: Config) -> Iterator[Finding]:
     agents = agentfiles.names(config.agents)
     if config.agents and not os.path.isdir(config.agents):
         yield Finding(f"agents: {config.agents} is no folder", "make it, or leave the key out")
+    for error in agentfiles.faults(config.agents):
+        yield Finding(f"{error.where}: {error.what}", error.mend, error.exit)
     for name, profile in config.profiles.items():
         place = f"profiles.{name}"
         if profile.agent and profile.agent not in agents:

@@ -308,6 +308,20 @@ def test_once_is_75_while_another_fleetd_is_at_work(quiet: Sandbox) -> None:
         assert ended.err == "fleetd: another fleetd is at work on this store and tmux server; let it finish\n"
 
 
+@pytest.mark.parametrize(
+    ("socket", "status"), [("tmux.sock", 75), ("other.sock", 69)], ids=["the same server", "another server"]
+)
+def test_once_knows_another_fleetd_however_its_store_and_server_are_named(
+    socket: str, status: int, quiet: Sandbox
+) -> None:
+    place = quiet.folder / "tmux.sock"
+    place.symlink_to(quiet.socket)
+    with fleetd(quiet, "--state", str(quiet.folder / "state.db"), "-S", str(quiet.socket)) as running:
+        running.wait_until_up()
+        ended = quiet.run("fleetd", "--once", env={"FLEET_TMUX_SOCKET": str(quiet.folder / socket)})
+        assert ended.status == status, ended
+
+
 def test_the_printed_line_does_the_same_in_a_shell(box: Sandbox) -> None:
     line = box.run("fleetd", "--print").out
     assert line.count("|") == 5 + line.count("|i") + line.count("|q") + line.count("|t") + line.count("|u")
@@ -371,6 +385,12 @@ CHECKS = [
         0,
         "outage.threshold: 4  (whole number at least 1; default 2; a change holds on a reload)",
     ),
+    (
+        "an agent file of one's own that is wrong",
+        "agents: own",
+        78,
+        "FAULT  own/mine.yaml: Object contains unknown field `colour`; see AGENT FILES in fleettools(7)",
+    ),
     ("a key that waits for a restart", "state: 'memory:'", 0, "a change holds after a restart"),
     (
         "a rule that takes every pane",
@@ -391,9 +411,22 @@ CHECKS = [
 @pytest.mark.parametrize(("config", "status", "says"), [pytest.param(*case[1:], id=case[0]) for case in CHECKS])
 def test_check_says_what_is_wrong_with_its_mend(config: str, status: int, says: str, quiet: Sandbox) -> None:
     (quiet.work / "fleetd.yaml").write_text(config)
+    (quiet.work / "own").mkdir()
+    (quiet.work / "own" / "mine.yaml").write_text("colour: red\n")
     ended = quiet.run("fleetd", "check")
     assert ended.status == status, ended
     assert says in ended.out
+
+
+def test_an_agent_file_that_is_wrong_starts_nothing(quiet: Sandbox) -> None:
+    (quiet.work / "fleetd.yaml").write_text("agents: own")
+    (quiet.work / "own").mkdir()
+    for name in ("one", "two"):
+        (quiet.work / "own" / f"{name}.yaml").write_text("colour: red\n")
+    for args in ((), ("--once",)):
+        ended = quiet.run("fleetd", *args)
+        assert (ended.status, ended.out) == (78, ""), ended
+        assert "own/one.yaml" in ended.err and "own/two.yaml" in ended.err
 
 
 def test_check_finds_a_lead_that_inherits_a_profile_and_a_state_folder_that_is_open(box: Sandbox) -> None:
