@@ -48,8 +48,19 @@ class Site:
         self.tmux, self.row, self.look, self.pause = tmux, row, look, pause
 
     def see(self, history: int = 0) -> Sight:
-        """Look at it now; raises NoPane when it has vanished."""
-        text = self.tmux.capture([self.row.id], history).get(self.row.id)
+        """Look at it now; raises NoPane when it has vanished.
+
+        A line that was wrapped before the pane was resized stays joined to what is drawn below it since, so where no
+        composer is to be seen the lines are taken as they stand, too.
+        """
+        sight = self._look(history, joined=True)
+        if sight.composer != "absent" or sight.outcome == "blocked":
+            return sight
+        plain = self._look(history, joined=False)
+        return sight if plain.composer == "absent" else plain
+
+    def _look(self, history: int, joined: bool) -> Sight:
+        text = self.tmux.capture([self.row.id], history, joined=joined).get(self.row.id)
         if text is None:
             raise self.tmux.error(f"no pane {self.row.id}", "", NoPane)
         pane = records.Pane(

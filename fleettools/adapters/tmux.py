@@ -200,14 +200,16 @@ class Tmux:
                 return row
         raise self.error(f"no pane {pane}", "tmux list-panes -a shows what there is", NoPane)
 
-    def capture(self, panes: Iterable[str], history: int = 0, colours: bool = True) -> dict[str, str]:
+    def capture(
+        self, panes: Iterable[str], history: int = 0, colours: bool = True, joined: bool = True
+    ) -> dict[str, str]:
         """What each pane shows, lines that the terminal wrapped joined; panes that are gone are left out.
 
-        `history` lines above the screen come too; without `colours` the text is plain.
+        `history` lines above the screen come too; without `colours` the text is plain, without `joined` as it stands.
         """
         # A fresh marker, since a pane could show one that it has seen; ids without %, which strftime would eat.
         marker = f"{secrets.token_hex(16)}."
-        options = ("-e " if colours else "") + "-J" + (f" -S -{history}" if history else "")
+        options = ("-e " if colours else "") + ("-J" if joined else "") + (f" -S -{history}" if history else "")
         found: dict[str, str] = {}
         left = list(panes)
         while left:

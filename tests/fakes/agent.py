@@ -6,6 +6,7 @@ Modes: plain (no bracketed paste), slow-enter (an Enter within 0.12 s of a paste
 Enter is lost), sticky (every Enter is lost), spinner (redraws ten times a second), busy=SECONDS (works at first),
 works=SECONDS (works after each submit), dialog (asks for a permission), draft (somebody has begun to type),
 vim (keys are commands), shell (what is typed is run by a shell), low=ROWS (its composer shows only so many last rows),
+joined (the terminal takes its composer's last rows for one wrapped line),
 limit (its last turn ended at a limit), gone (leaves its screen to a shell), dead (leaves its screen and ends).
 """
 
@@ -58,6 +59,10 @@ class Agent:
             rows = rows[-int(self.modes["low"]) :]
             rows[0] = f"{glyph} {rows[0][2:]}"
         footer = f"  ? for shortcuts {'|/-'[self.frame % 3] if 'spinner' in self.modes else ''}"
+        if "joined" in self.modes:
+            width = os.get_terminal_size().columns
+            rows[-1] = rows[-1].ljust(width) + "─" * width
+            return [*lines, "─" * width, *rows, footer]
         return [*lines, "─" * width, *(rows or [f"{glyph} "]), "─" * width, footer]
 
     def draw(self) -> None:
