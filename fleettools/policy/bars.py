@@ -57,10 +57,12 @@ def _is_red(screen: "Screen", row: int) -> bool:
 
 
 def _is_failure(screen: "Screen", item: Item, after: int, prompts: list[Asked]) -> bool:
-    if not prompts or any(rest.kind not in BARE for rest in screen.parse(after, screen.end)):
+    if any(rest.kind not in BARE for rest in screen.parse(after, screen.end)):
         return False
     if any(screen.look.busy_sign.search(line) for line in screen.footer):
         return False
-    ended = any(each.kind == "end" for each in screen.parse(prompts[-1].after, item.row))
+    above = screen.parse(prompts[-1].after if prompts else 0, item.row)
+    if not prompts and all(each.kind in BARE for each in above):
+        return False  # the first prompt of all
     words = said(item.text)
-    return not ended or any(rule.within(words) for rule in screen.look.rules)
+    return all(each.kind != "end" for each in above) or any(rule.within(words) for rule in screen.look.rules)

@@ -232,7 +232,7 @@ class _Case:
         items = evidence.significant(screen)
         if items and items[-1].kind == "busy" and not (screen.look.shared and screen.frame):
             return items[-1].lines[0]
-        if screen.frame is None and screen.look.streams and screen.prompts and not self._left():
+        if screen.look.streams and screen.frame is None and screen.lines and not screen.fresh and not self._left():
             return items[-1].lines[-1] if items else screen.lines[-1]
         return None
 
