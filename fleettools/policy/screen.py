@@ -5,7 +5,9 @@ from typing import Literal
 from fleettools.policy import composer as composers
 from fleettools.policy.composer import Composer
 from fleettools.policy.look import Look, compiled
-from fleettools.policy.sgr import lines_of, squeezed
+from fleettools.policy.sgr import lines_of, squeezed, without_faint
+
+_BORDERS = tuple("─━╭╰┌└▀▄╹")
 
 # Every secret holds one of these; asked first, since the pattern is slow.
 _SIGNS = (
@@ -38,9 +40,18 @@ _SECRET = (
 
 
 def composer(text: str, look: Look) -> Composer:
-    """What stands in the composer of a screen; the text may hold colours, a placeholder counts as empty."""
+    """What stands in the composer of a screen; the text may hold colours. What an agent proposes counts as empty."""
     lines = lines_of(text)
-    return composers.state(composers.find(lines, look.composer), look.composer)
+    frame = composers.find(lines, look.composer)
+    found = composers.state(frame, look.composer)
+    if frame is None or found.state == "empty" or "\x1b" not in text:
+        return found
+    kept = without_faint(text.split("\n"), frame.top, frame.bottom)
+    typed = [
+        line if line.strip()[:1] in _BORDERS else bare for line, bare in zip(lines[frame.top :], kept, strict=False)
+    ]
+    bare = composers.find([*lines[: frame.top], *typed, *lines[frame.bottom :]], look.composer)
+    return composers.state(bare, look.composer) if bare and bare.top == frame.top else found
 
 
 def holds(text: str, look: Look, token: str) -> Literal["composer", "above", "none"]:

@@ -63,6 +63,51 @@ def colours(raw: list[str], row: int) -> list[tuple[str, RGB | None]]:
     return [piece for piece in pieces if piece[0]]
 
 
+def without_faint(raw: list[str], first: int, last: int) -> list[str]:
+    """The physical lines from `first` up to `last`, without colours, blank where the text is faint.
+
+    So is a letter in reverse before it: the cursor stands on the first letter of what the agent proposes.
+    """
+    faint = reverse = False
+    found: list[str] = []
+    for row, line in enumerate(raw[:last]):
+        pieces: list[tuple[str, bool, bool]] = []
+        start = 0
+        for match in [*_PIECE.finditer(line), None]:
+            piece = ESCAPE.sub("", line[start : match.start() if match else len(line)])
+            if piece:
+                pieces.append((piece, faint, reverse))
+            if match:
+                faint, reverse = _marked(match[1], faint, reverse)
+                start = match.end()
+        if row >= first:
+            shown = ""
+            for at, (piece, dim, turned) in enumerate(pieces):
+                cursor = turned and len(piece) == 1 and at + 1 < len(pieces) and pieces[at + 1][1]
+                shown += " " * len(piece) if dim or cursor else piece
+            found.append(shown.replace("\xa0", " ").rstrip())
+    return found
+
+
+def _marked(codes: str, faint: bool, reverse: bool) -> tuple[bool, bool]:
+    """Whether text is faint, and in reverse, after the codes."""
+    numbers = codes.split(";")
+    at = 0
+    while at < len(numbers):
+        code = numbers[at]
+        if code in ("38", "48", "58") and at + 1 < len(numbers):
+            at += 5 if numbers[at + 1] == "2" else 3
+            continue
+        if code in ("", "0"):
+            faint = reverse = False
+        elif code in ("2", "22"):
+            faint = code == "2"
+        elif code in ("7", "27"):
+            reverse = code == "7"
+        at += 1
+    return faint, reverse
+
+
 def ground(line: str, column: int) -> RGB | None:
     """The background under a column of a physical line, as far as that line says; None being the terminal's own."""
     state: RGB | None = None

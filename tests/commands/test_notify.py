@@ -67,6 +67,7 @@ CASES = {
     "Enter is not pressed a third time": Case("sticky", 0, "stuck", "stays in the composer"),
     "a screen that is redrawn ten times a second is idle all the same": Case("spinner", 1, "submitted", "above"),
     "a composer that the terminal joins with the line below it": Case("joined", 1, "submitted", "above the composer"),
+    "the next prompt that an agent proposes is no draft": Case("proposes", 1, "submitted", "above the composer"),
     "one at work is told when it is done": Case("busy=2", 1, "submitted", "above the composer"),
     "one that goes to work on it has it": Case("works=30", 1, "submitted", "above the composer"),
     "one whose turn ended at a limit gets it": Case("limit", 1, "submitted", "above the composer"),

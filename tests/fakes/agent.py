@@ -6,8 +6,9 @@ Modes: plain (no bracketed paste), slow-enter (an Enter within 0.12 s of a paste
 Enter is lost), sticky (every Enter is lost), spinner (redraws ten times a second), busy=SECONDS (works at first),
 works=SECONDS (works after each submit), dialog (asks for a permission), draft (somebody has begun to type),
 vim (keys are commands), shell (what is typed is run by a shell), low=ROWS (its composer shows only so many last rows),
-joined (the terminal takes its composer's last rows for one wrapped line),
-limit (its last turn ended at a limit), gone (leaves its screen to a shell), dead (leaves its screen and ends).
+proposes (a next prompt stands faint in its empty composer), joined (the terminal takes its composer's last row and the
+rule below for one wrapped line), limit (its last turn ended at a limit), gone (leaves its screen to a shell), dead
+(leaves its screen and ends).
 """
 
 import json
@@ -58,6 +59,8 @@ class Agent:
         if "low" in self.modes and len(rows) > self.modes["low"]:
             rows = rows[-int(self.modes["low"]) :]
             rows[0] = f"{glyph} {rows[0][2:]}"
+        if "proposes" in self.modes and not self.draft:
+            rows = [f"{glyph} \x1b[7mr\x1b[0;2mun the tests\x1b[0m"]
         footer = f"  ? for shortcuts {'|/-'[self.frame % 3] if 'spinner' in self.modes else ''}"
         if "joined" in self.modes:
             width = os.get_terminal_size().columns

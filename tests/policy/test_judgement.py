@@ -253,6 +253,27 @@ def test_a_composer_for_something_else_than_prompts_is_never_empty(agent: str, l
     assert state == ("absent" if agent == "codex" else "draft")
 
 
+# Rule: what stands faint in the composer is proposed by the agent; what a person typed before it is a draft.
+PROPOSALS = {
+    "a proposal with the cursor on it": ("claude", ["\x1b[39m❯ \x1b[7mr\x1b[0;2mun the tests\x1b[0m"], "empty"),
+    "a proposal of two lines": ("claude", ["❯ \x1b[7mr\x1b[0;2mun the tests,", "  then commit\x1b[0m"], "empty"),
+    "what is typed with a proposal for the rest": ("claude", ["❯ r\x1b[7mu\x1b[0;2mn the tests\x1b[0m"], "draft"),
+    "a draft with the cursor on its first letter": ("claude", ["❯ \x1b[7mr\x1b[0mun the tests"], "draft"),
+    "a draft in a colour with a 2 in it": ("claude", ["❯ \x1b[38;5;2mrun \x1b[38;2;2;2;2mthe tests\x1b[0m"], "draft"),
+    "a draft after faint text has ended": ("claude", ["❯ \x1b[2m\x1b[22mrun the tests"], "draft"),
+    "faint words of codex": ("codex", ["\x1b[1m›\x1b[0m \x1b[2mWrite tests for @filename\x1b[0m"], "empty"),
+    "a shell's faint hint": ("claude", ["! \x1b[7mr\x1b[0;2mun a command\x1b[0m"], "draft"),
+}
+
+
+@pytest.mark.parametrize(("agent", "lines", "state"), PROPOSALS.values(), ids=PROPOSALS.keys())
+def test_a_proposed_prompt_is_no_draft(agent: str, lines: list[str], state: str) -> None:
+    look = agentfiles.load(agent)
+    assert look is not None
+    frame = [f"\x1b[2m{RULE}\x1b[0m", *lines, f"\x1b[38;5;244m{RULE}\x1b[39m", "  ? for shortcuts"]
+    assert composer("\n".join(lines if agent == "codex" else frame), look).state == state
+
+
 def test_a_token_is_found_in_the_composer_or_above_it() -> None:
     look = agentfiles.load("claude")
     assert look is not None
