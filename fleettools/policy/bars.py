@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from fleettools.policy.items import BARE, Asked, Item
 from fleettools.policy.look import said
-from fleettools.policy.sgr import colours, hue
+from fleettools.policy.sgr import RGB, colours, hue
 
 if TYPE_CHECKING:
     from fleettools.policy.blocks import Screen
@@ -16,7 +16,7 @@ def read(screen: "Screen") -> list[Asked]:
     """The prompts of a screen; its last bar becomes the screen's `failure` when it is one.
 
     A failure's bar is red. Without colours the last bar is one when no turn has ended since the prompt above it, or
-    by its words.
+    by its words. A question in the place of the composer is neither.
     """
     groups = _groups(screen)
     prompts: list[Asked] = []
@@ -27,7 +27,11 @@ def read(screen: "Screen") -> list[Asked]:
         item = Item("error", first, screen.lines[first].index(BAR) + 1, "")
         item.lines = [" " * item.column + line for line in texts if line] or [""]
         last = first == groups[-1][0]
-        if _is_red(screen, first) if screen.coloured else last and _is_failure(screen, item, after, prompts):
+        if last and screen.frame is None and any(screen.look.question.search(line) for line in texts):
+            continue
+        colour = _colour(screen, first) if screen.coloured else None
+        plain = colour is None or hue(colour) == "plain"
+        if (last and _is_failure(screen, item, after, prompts)) if plain else _is_red(colour):
             screen.failure = item if last else None
         elif text:
             prompts.append(Asked(text, first, after))
@@ -51,9 +55,12 @@ def _groups(screen: "Screen") -> list[tuple[int, int]]:
     return groups
 
 
-def _is_red(screen: "Screen", row: int) -> bool:
-    colour = next((colour for piece, colour in colours(screen.raw, row) if BAR in piece), None)
-    return hue(colour) == "warm" and colour is not None and colour[1] < colour[0] * 0.65
+def _colour(screen: "Screen", row: int) -> RGB | None:
+    return next((colour for piece, colour in colours(screen.raw, row) if BAR in piece), None)
+
+
+def _is_red(colour: RGB | None) -> bool:
+    return colour is not None and hue(colour) == "warm" and colour[1] < colour[0] * 0.65
 
 
 def _is_failure(screen: "Screen", item: Item, after: int, prompts: list[Asked]) -> bool:

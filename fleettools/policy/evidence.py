@@ -16,7 +16,7 @@ _PROSE = (
     r"(?:error:? ?\(?\d{3}\)?[\w ]{0,30}?|limit(?: reached)?|overloaded|timed out|error|expired|exceeded|quota|credits|"
     r"too low|disconnected|unavailable|failed|completion|login)[\"'`»”’)\]]* "
     r"(?:(?:is|was|were|are)\b(?! (?:used|exce|exha|too|not|temp|curr|req|inv|exp|at cap|over|down|unav|dis|rest|block"
-    r"|lim|inact|depl|spent|gone|susp|den|miss|wrong|fail|offl|full|cap|block))"
+    r"|lim|reach|hit|inact|depl|spent|gone|susp|den|miss|wrong|fail|offl|full|cap|block))"
     r"|means|meant|appears?\b|came\b|comes\b|stands\b|shows? up|occurs?\b|occurred(?! while| during|\.? *$)|happen"
     r"|indicates|tells us|dominates|line \d|lines \d|in (?:the |app|your )?\w*\.?logs?\b|\(\d+ (?:times|lines|hits))"
 )
@@ -114,13 +114,13 @@ def _is_printed_again(screen: Screen, before: list[Item]) -> bool:
 def _doubt(screen: Screen, item: Item, before: Item | None, look: Look) -> str | None:
     """Why an item is no failure of the agent's own; "" when it is one, None when nothing in it looks like one."""
     bare = item.kind == "error" and not look.shared
-    if item.kind != "error" and not look.begins(item.opening, item.kind == "reply"):
+    if item.kind != "error" and not look.begins(item.opening):
         return None
     if look.is_retry(item.words):
         return "the agent tries again by itself"
     if item.kind == "reply" and item.paragraphs > 1:
         return "a reply of several paragraphs"
-    if not bare and item.kind != "own" and _is_talk(item.text):
+    if not bare and _is_talk(item.text, item.kind == "own"):
         return "a sentence about an error"
     if item.kind == "error" and item.lines[-1].lstrip()[:1] in ("│", "└"):
         return "a tool and what it printed"
@@ -134,10 +134,10 @@ def _doubt(screen: Screen, item: Item, before: Item | None, look: Look) -> str |
     return ""
 
 
-def _is_talk(text: str) -> bool:
-    """Whether somebody talks about an error."""
+def _is_talk(text: str, own: bool) -> bool:
+    """Whether somebody talks about an error; an agent's own messages may do so in other words."""
     lower = f" {text.lower()} "
-    for words in _TALK:  # asked of every candidate; a generator costs more than the search
+    for words in () if own else _TALK:  # asked of every candidate; a generator costs more than the search
         if words in lower:
             return True
     return bool(compiled(_PROSE).search(lower[:120]))

@@ -172,11 +172,11 @@ class Look(Wordings, dict=True, kw_only=True):
     def _starts(self) -> tuple[tuple[tuple[str, ...], bool], ...]:
         return tuple((_parts(phrase.removesuffix("*")), phrase.endswith("*")) for phrase in self.starts)
 
-    def begins(self, words: str, strict: bool) -> bool:
-        """Whether the squeezed words begin with one of `starts`; when `strict`, a mark or nothing must follow it."""
+    def begins(self, words: str) -> bool:
+        """Whether the squeezed words begin with one of `starts`; without a `*` at its end, a mark or nothing follows."""
         for parts, more in self._starts:
             at = _past(parts, words) if words.startswith(parts[0]) else -1
-            if at >= 0 and (more or not strict or words[at : at + 1] in _MARKS):
+            if at >= 0 and (more or words[at : at + 1] in _MARKS):
                 return True
         return False
 
