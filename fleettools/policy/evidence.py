@@ -114,7 +114,7 @@ def _is_printed_again(screen: Screen, before: list[Item]) -> bool:
 def _doubt(screen: Screen, item: Item, before: Item | None, look: Look) -> str | None:
     """Why an item is no failure of the agent's own; "" when it is one, None when nothing in it looks like one."""
     bare = item.kind == "error" and not look.shared
-    if item.kind != "error" and not look.begins(item.opening):
+    if item.kind != "error" and not look.begins(item.opening) and not (item.kind == "own" and look.begins(item.first)):
         return None
     if look.is_retry(item.words):
         return "the agent tries again by itself"

@@ -31,6 +31,11 @@ class Item:
         return squeezed(self.lines[0][self.column :] + (self.lines[1] if len(self.lines) > 1 else ""))
 
     @property
+    def first(self) -> str:
+        """The squeezed words of its first line."""
+        return squeezed(self.lines[0][self.column :])
+
+    @property
     def words(self) -> str:
         """Its words squeezed: blind to wrapping."""
         if self._words is None:

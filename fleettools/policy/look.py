@@ -173,7 +173,7 @@ class Look(Wordings, dict=True, kw_only=True):
         return tuple((_parts(phrase.removesuffix("*")), phrase.endswith("*")) for phrase in self.starts)
 
     def begins(self, words: str) -> bool:
-        """Whether the squeezed words begin with one of `starts`; without a `*` at its end, a mark or nothing follows."""
+        """Whether the squeezed words begin with one of `starts`; a mark or nothing follows one that has no `*` last."""
         for parts, more in self._starts:
             at = _past(parts, words) if words.startswith(parts[0]) else -1
             if at >= 0 and (more or words[at : at + 1] in _MARKS):
