@@ -274,6 +274,14 @@ def test_a_proposed_prompt_is_no_draft(agent: str, lines: list[str], state: str)
     assert composer("\n".join(lines if agent == "codex" else frame), look).state == state
 
 
+@pytest.mark.parametrize("agent", ["gemini", "qwen"])
+@pytest.mark.parametrize("hint", ["Press 'i' for INSERT mode.", "Press 'Esc' for NORMAL mode."])
+def test_the_hint_of_a_composer_with_vim_keys_is_no_draft(agent: str, hint: str) -> None:
+    look = agentfiles.load(agent)
+    assert look is not None
+    assert composer("\n".join([RULE, UPPER, f" >   {hint}", LOWER, "  [NORMAL]  ~/work"]), look).state == "empty"
+
+
 def test_a_token_is_found_in_the_composer_or_above_it() -> None:
     look = agentfiles.load("claude")
     assert look is not None
