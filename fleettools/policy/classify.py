@@ -124,7 +124,7 @@ class _Case:
         notes = [f"composer {frame}; last prompt {asked}"]
         for item in screen.items[-4:]:
             notes.append(f"item {item.kind}, row {item.row + 1}: {scrubbed(item.lines[0].strip())[:100]}")
-        return notes
+        return notes + evidence.near_misses(screen)
 
     def verdict(self, found: Outcome) -> records.Verdict:
         """The record of an outcome."""
@@ -194,7 +194,7 @@ class _Case:
         before = Screen(turn.baseline, self.look)
         if not _nothing_new(self.screen, before):
             return None
-        if self._is_busy() is not None:
+        if self._busy() is not None:
             return None
         old = _Case(msgspec.structs.replace(self.pane, text=turn.baseline, turn=None), self.look, self.rules)
         found = old._failure()
