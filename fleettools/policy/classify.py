@@ -79,7 +79,8 @@ def weigh(pane: records.Pane, look: Look | None, rules: Rules, explain: bool = F
     """As `judge`, with the patterns that ran out of time, and notes when they are asked for."""
     case = _Case(pane, look, rules)
     found = case.outcome()
-    return Judgement(case.verdict(found), [*case.seen(), *case.notes] if explain else [], case.search.over)
+    notes = [scrubbed(note) for note in (*case.seen(), *case.notes)] if explain else []
+    return Judgement(case.verdict(found), notes, case.search.over)
 
 
 def explained(judgement: Judgement) -> list[str]:
@@ -123,7 +124,7 @@ class _Case:
         asked = f"row {screen.prompts[-1].row + 1}" if screen.prompts else "not on the screen"
         notes = [f"composer {frame}; last prompt {asked}"]
         for item in screen.items[-4:]:
-            notes.append(f"item {item.kind}, row {item.row + 1}: {scrubbed(item.lines[0].strip())[:100]}")
+            notes.append(f"item {item.kind}, row {item.row + 1}: {item.lines[0].strip()[:100]}")
         return notes + evidence.near_misses(screen)
 
     def verdict(self, found: Outcome) -> records.Verdict:

@@ -114,7 +114,7 @@ def _is_printed_again(screen: Screen, before: list[Item]) -> bool:
 def _doubt(screen: Screen, item: Item, before: Item | None, look: Look) -> str | None:
     """Why an item is no failure of the agent's own; "" when it is one, None when nothing in it looks like one."""
     bare = item.kind == "error" and not look.shared
-    if item.kind != "error" and not look.begins(item.opening) and not (item.kind == "own" and look.begins(item.first)):
+    if not _begins(item, look):
         return None
     if look.is_retry(item.words):
         return "the agent tries again by itself"
@@ -141,6 +141,11 @@ def _is_talk(text: str, own: bool) -> bool:
         if words in lower:
             return True
     return bool(compiled(_PROSE).search(lower[:120]))
+
+
+def _begins(item: Item, look: Look) -> bool:
+    """Whether an item stands where only failures do, or begins as one."""
+    return item.kind == "error" or look.begins(item.opening) or (item.kind == "own" and look.begins(item.first))
 
 
 def decide(look: Look, run: list[Item], bundled: tuple[bool, bool]) -> Finding | None:
@@ -198,6 +203,23 @@ def cause_of(look: Look, text: str) -> tuple[str, str]:
     """The cause that wordings name in a text, `unknown` when none does, and the rule."""
     rule = rule_of(look, text, (True, True))
     return (rule.cause, f"{look.name}: {rule.phrase}") if rule else ("unknown", f"{look.name}: retrying")
+
+
+def near_misses(screen: Screen) -> list[str]:
+    """For a person: the last items that hold a failure's wording and are none, and why, where no doubt says it."""
+    notes = []
+    for item in significant(screen)[-4:]:
+        rule = rule_of(screen.look, item.text, (True, True))
+        if rule is None:
+            continue
+        if item.kind in ("tool", "notice", "done", "end", "stop"):
+            why = f"this is a {item.kind}"
+        elif not _begins(item, screen.look):
+            why = "it does not begin with it"
+        else:
+            continue
+        notes.append(f"{_shown(item)}: holds {rule.phrase!r} ({rule.cause}), but {why}")
+    return notes
 
 
 def attempt(text: str) -> int | None:

@@ -122,6 +122,9 @@ def test_explain_tells_path_item_line_and_near_miss(tmp_path: Path) -> None:
     done = run(tmp_path, "--agent", "claude", "--text", "--explain", stdin=quoted)
     assert only(done)["outcome"] == "completed"
     assert "path block" in done.stderr and "item reply" in done.stderr and "a sentence about an error" in done.stderr
+    quoted = drawing.reply("claude", "The log shows API Error: 529 Overloaded, key sk-ant-abcdefghijkl.")
+    done = run(tmp_path, "--agent", "claude", "--text", "--explain", stdin=quoted)
+    assert "(overload), but it does not begin with it" in done.stderr and "sk-ant-abcdefghijkl" not in done.stderr
 
 
 def test_hostile_text_never_reaches_the_terminal_raw(tmp_path: Path) -> None:
