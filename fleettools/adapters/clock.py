@@ -53,6 +53,11 @@ def sleep(seconds: float) -> None:
         time.sleep(max(0.0, seconds))
 
 
+def hold(seconds: float) -> None:
+    """Wait in the middle of what has to be brought to its end; a deadly signal takes effect after that."""
+    time.sleep(max(0.0, seconds))
+
+
 def monotonic() -> float:
     """Seconds on a clock for deadlines within this process; its zero means nothing."""
     return time.monotonic()

@@ -161,8 +161,11 @@ class Sending:
             if clock.monotonic() >= until:
                 raise NotNow(f"another process types into {self._row.id}", "nothing was typed")
             clock.sleep(0.2)
-        self._site = Site(self._tmux, self._row, self._look)
         self._opened = False
+        # What has been begun to be typed is ended, and its ticket told, before a signal takes effect.
+        self._site = Site(
+            self._tmux, self._row, self._look, lambda seconds: (clock.hold if self._opened else clock.sleep)(seconds)
+        )
         result = Result("unknown", "fleet-send was ended")
         try:
             result = deliver(self._site, prompt, None, self._step)
@@ -224,7 +227,8 @@ class Sending:
 
         submitted = change(self._store, roster.member_key(self._row.server, self._row.id), roster.MemberState, end)
         if not submitted:
-            why = f"not submitted: {result.reason}"
+            known = result.outcome not in ("unknown", "queued")
+            why = f"not {'submitted' if known else 'seen submitted'}: {result.reason}"
             settle(self._store, tickets.Settlement(self._ticket, "send", "failed", why, now_ms, told=True))
         ticket = read(self._store, tickets.ticket_key(self._ticket), tickets.TicketState)
         if ticket is not None:

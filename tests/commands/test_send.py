@@ -1,5 +1,7 @@
 """fleet-send: a prompt goes in whole and once, with a ticket, or not at all."""
 
+import json
+
 import desk as desks
 import pytest
 from desk import Desk
@@ -117,6 +119,21 @@ def test_a_persons_next_prompt_is_no_longer_the_tickets_turn(desk: Desk) -> None
     assert "turn" not in pane
     (again,) = desk.look("resolve")
     assert again["event"] == verdict["event"]
+
+
+def test_a_signal_waits_for_a_prompt_that_is_being_typed(desk: Desk) -> None:
+    member, _ = desk.agent(**MEMBER)
+    sending = desk.start("send", member)
+    assert sending.stdin
+    sending.stdin.write("please go on")
+    sending.stdin.close()
+    sending.stdin = None
+    desk.until(lambda: "please go on" in desk.screen(member))
+    sending.terminate()
+    out, said = sending.communicate(timeout=30)
+    assert (sending.returncode, said) == (-15, "")
+    assert [json.loads(line)["state"] for line in out.splitlines()] == ["open"]
+    assert desk.prompts() == ["please go on"]
 
 
 def test_two_writers_to_one_pane_wait_for_each_other(desk: Desk) -> None:
