@@ -82,6 +82,11 @@ def test_the_whole_pipe_keeps_a_copy_of_what_it_judged(fleet: Sandbox) -> None:
     assert {record["outcome"] for record in kept if record.get("name") == "tests"} == {"backend_error"}, (out, err)
 
 
+def test_the_whole_pipe_does_not_start_without_a_place_for_its_copy(fleet: Sandbox) -> None:
+    ended = fleet.run("timeout", "20", str(PIPELINES / "keep-day.sh"), "missing")
+    assert ended.status not in (0, 124) and not ended.out, ended
+
+
 @pytest.mark.parametrize(
     "cool_off, slept",
     [

@@ -4,6 +4,7 @@
 set -eu
 folder=${1:-.}
 day=$folder/fleet-$(date -u +%Y-%m-%dT%H%M%SZ).jsonl
+: >"$day"                 # tee would go on without a copy
 
 fleet-scrape --follow |
     fleet-classify |
