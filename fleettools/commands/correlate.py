@@ -105,9 +105,10 @@ class Correlator:
             return (raw,)
         verdict = self._records.decode(raw, self._records.Verdict)
         kind = self._policy.kind(verdict, self._rules)
-        if kind is None:
-            return (raw,)
         found = self._policy.evidence(verdict, first_look)
+        if kind is None:
+            self._ctx.messages.debug(f"{found.event}: {self._policy.why_none(verdict)}")
+            return (raw,)
         name = self._config.credential_of(found.profile)
         if name is None or not self._policy.is_name(name):
             counts = kind == self._policy.EXHAUSTION or self._policy.is_fresh(found, self._rules)

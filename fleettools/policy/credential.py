@@ -132,6 +132,17 @@ def kind(verdict: records.Verdict, rules: Rules) -> str | None:
     return None if verdict.cause in rules.ignore_causes else OUTAGE
 
 
+def why_none(verdict: records.Verdict) -> str:
+    """Why `kind` found nothing in a verdict that speaks of a failure."""
+    if verdict.role == "lead":
+        return "a lead's is not counted"
+    if verdict.resolved is False:
+        return "its ticket was settled by something else"
+    if verdict.outcome == "retrying":
+        return f"attempt {verdict.attempt or 0} of its own is not counted"
+    return f"cause {verdict.cause} is ignored"
+
+
 def evidence(verdict: records.Verdict, first_look: bool = False) -> Evidence:
     """What a verdict says, at the `first_look` at its pane or later; raises BadInput when a time of it is none."""
     ts = records.to_ms(verdict.ts)

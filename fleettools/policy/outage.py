@@ -26,7 +26,8 @@ def step(state: CredentialState, name: str, found: Evidence, now_ms: int, rules:
     if group is None:
         pending = sorted([*state.pending, found], key=lambda one: one.at_ms)[-max(MAX_EVIDENCE, rules.threshold) :]
         return replace(state, pending=pending), None, f"counts, below the threshold of {rules.threshold}"
-    why = f"{len(group)} backend errors within {whole(rules.window_ms / 1000)} s"
+    errors = "error" if len(group) == 1 else "errors"
+    why = f"{len(group)} backend {errors} within {whole(rules.window_ms / 1000)} s"
     incident = _incident(name, group, found, rules)
     period = Period(id=incident.id, since_ms=now_ms, until_ms=now_ms + rules.cool_off_ms, why=why, evidence=group)
     return replace(state, pending=[], cool_off=period), incident, why

@@ -37,7 +37,7 @@ def step(state: CredentialState, name: str, found: Evidence, now_ms: int, rules:
         id=running.id if running else identity("quarantine", name, [found.event]),
         since_ms=running.since_ms if running else now_ms,
         until_ms=until,
-        why="its quota is used up" + (", as its screen says until then" if source == "resetsAt" else ""),
+        why="its quota is used up" + (" until the time that its screen gives" if source == "resetsAt" else ""),
         evidence=group,
         source=source,
     )
