@@ -2,6 +2,7 @@
 
 import re
 from functools import cached_property
+from itertools import compress, repeat
 
 from fleettools.policy import bars, composer
 from fleettools.policy.items import Asked, Item, column_of
@@ -46,6 +47,8 @@ class Screen:
     @property
     def ordinal(self) -> int:
         """The last prompt's place among equal ones on the screen, from 1; 0 without a prompt."""
+        if len(self.prompts) < 2:
+            return len(self.prompts)
         last = self.prompt
         return sum(1 for text, _, _ in self.prompts if squeezed(text) == last)
 
@@ -86,8 +89,7 @@ class Screen:
 
     def _rows(self, starts: list[str]) -> list[int]:
         """The rows above the composer that begin so."""
-        begins = tuple(starts)
-        return [row for row, line in enumerate(self.lines[: self.end]) if line.startswith(begins)]
+        return list(compress(range(self.end), map(str.startswith, self.lines, repeat(tuple(starts)))))
 
     def _asked(self, prompt: Prompt, match: re.Match[str], row: int) -> tuple[str, int]:
         """The text of the prompt that begins in a row, and the row after it."""

@@ -110,8 +110,8 @@ class _Case:
         if self.pane.gone or self.pane.dead:
             return Outcome("failed", "pane gone")
         if self.look is None:
-            return self._unknown_agent()
-        for step in (self._stale, self._asking, self._busy, self._stopped, self._failure, self._too_fast):
+            return (None if self.screen.lines else self._empty()) or self._unknown_agent()
+        for step in (self._stale, self._asking, self._busy, self._stopped, self._empty, self._failure, self._too_fast):
             found = step()
             if found is not None:
                 return found
@@ -290,6 +290,14 @@ class _Case:
         return Outcome(
             "retrying", "the agent tries again by itself", line, pattern, cause, evidence.attempt(text), text
         )
+
+    def _empty(self) -> Outcome | None:
+        """Nothing is on the screen: before the agent has drawn, in the middle of a redraw, or after a clear."""
+        if self.screen.prompts or evidence.significant(self.screen):
+            return None
+        if self.pane.turn:
+            return Outcome("stale", "nothing is on the screen that would tell of the turn")
+        return Outcome("idle", "nothing is on the screen")
 
     def _stopped(self) -> Outcome | None:
         items = evidence.significant(self.screen)

@@ -59,9 +59,9 @@ def read(text: str, at_ms: int, tz: str | None, brief: bool = False) -> int | No
     A time of day counts in the zone named beside it, else in `tz` (an IANA name), and is the next such moment.
     With `brief`, a reset in seconds counts too; a delay before the next try never does.
     """
-    text = _ONE.sub(r"1 \1", " ".join(text.replace("\xa0", " ").split()))
     if not _hints(text):
         return None
+    text = _ONE.sub(r"1 \1", " ".join(text.replace("\xa0", " ").split()))
     for reader in (_epoch, _iso, _moment, _duration):
         moment = reader(text, at_ms, tz)
         if moment is not None:
@@ -95,7 +95,7 @@ def _hints(text: str) -> bool:
     for hint in _HINTS:
         at = text.find(hint)
         while at >= 0:
-            if _NUMBER.search(text, at, at + 60) or "an hour" in text or "a day" in text:
+            if _NUMBER.search(text, at, at + 60) or _ONE.search(text):
                 return True
             at = text.find(hint, at + 1)
     return False

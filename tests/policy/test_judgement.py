@@ -315,3 +315,12 @@ def test_the_reason_of_a_failure_names_its_cause_in_words_that_are_no_failure_th
         for line in (said, f"● {said}", f"■ {said}", f"✕ {said}", f"Error: {said}", f"  ┃  {said}"):
             found = verdict(agent, f"{drawing.prompt(agent)}\n\n{line}" if hasattr(drawing, "prompt") else line)
             assert found.outcome not in ("backend_error", "exhausted") or found.cause == "unknown", line
+
+
+@pytest.mark.parametrize("agent", [None, *agentfiles.names()])
+@pytest.mark.parametrize("text", ["", "\n \n\n", "\x1b[2m \x1b[0m\n"])
+def test_an_empty_screen_ends_no_turn(agent: str, text: str) -> None:
+    """A redraw or a screen that was cleared must not settle a ticket."""
+    assert verdict(agent, text).outcome == "idle"
+    assert verdict(agent, text, turn=turn(30.0)).outcome == "stale"
+    assert verdict(agent, text, turn=turn(30.0, OVERLOADED)).outcome == "stale"
