@@ -83,7 +83,7 @@ def _said(facts: Facts, over: bool, now_ms: int, detail: int) -> str:
         return f"a question waits for its answer{workers}"
     if facts.kind == "unmapped":
         profile = word(facts.profiles[0]) if facts.profiles else None
-        return f"failure of {f'profile {profile}' if profile else 'no profile'}, not configured{workers}"
+        return f"failure {f'of profile {profile}, not configured' if profile else 'without a profile'}{workers}"
     state = "cool-off" if facts.kind == "incident" else "quarantine"
     credential = f"credential {word(facts.credential) or 'unknown'}"
     profiles = _names(facts.profiles, "profile", detail)

@@ -37,7 +37,7 @@ WORDS = {
         "failure of profile p9, not configured, worker %7, run fleet-list",
     ),
     "an unmapped failure without a profile": (
-        facts("unmapped", profiles=[], workers=[]), False, "failure of no profile, not configured, run fleet-list",
+        facts("unmapped", profiles=[], workers=[]), False, "failure without a profile, run fleet-list",
     ),
     "a ticket": (
         facts("ticket", ticket="t1", outcome="backend_error"), False,
