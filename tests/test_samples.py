@@ -204,6 +204,7 @@ def test_the_guide_explains_what_notices_say() -> None:
         nudge.Facts(kind="incident", credential="team-a", until_ms=60_000),
         nudge.Facts(kind="quarantine", credential="team-a", until_ms=60_000),
         nudge.Facts(kind="unmapped", profiles=["odd"]),
+        nudge.Facts(kind="unmapped"),
         nudge.Facts(kind="ticket", ticket="t-1", outcome="completed"),
         nudge.Facts(kind="blocked", workers=["api"]),
     ]
