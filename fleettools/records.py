@@ -5,7 +5,7 @@ in a record, and whole milliseconds since the epoch (`..._ms`) in code, so that 
 """
 
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Literal, TypeVar
 
 import msgspec
@@ -43,6 +43,7 @@ _IN_WORDS = {
 }
 
 
+@lru_cache(256)  # the records of one look share their times
 def to_ms(ts: str) -> int:
     """Milliseconds since the epoch of an RFC 3339 time; raises BadInput when it is none, or ages away."""
     try:

@@ -1,6 +1,7 @@
 """A screen as its agent drew it: composer, prompts, the block after the last prompt, and that block's items."""
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import compress, repeat
 
@@ -79,7 +80,7 @@ class Screen:
         for prompt in self.look.prompts:
             head = compiled(prompt.head).match
             after = 0
-            for row in self._rows(prompt.starts) if prompt.starts else range(self.end):
+            for row in self._rows(prompt):
                 if row < after or not (match := head(self.lines[row])) or not self._below(prompt.above, row):
                     continue
                 text, after = self._asked(prompt, match, row)
@@ -87,9 +88,13 @@ class Screen:
                     found.append(Asked(text, row, after))
         return sorted(found, key=lambda asked: asked.row) if len(self.look.prompts) > 1 else found
 
-    def _rows(self, starts: list[str]) -> list[int]:
-        """The rows above the composer that begin so."""
-        return list(compress(range(self.end), map(str.startswith, self.lines, repeat(tuple(starts)))))
+    def _rows(self, prompt: Prompt) -> list[int]:
+        """The rows above the composer where one may begin."""
+        if prompt.starts:
+            begins: Iterable[object] = map(str.startswith, self.lines, repeat(tuple(prompt.starts)))
+        else:
+            begins = map(compiled(prompt.head).match, self.lines)
+        return list(compress(range(self.end), begins))
 
     def _asked(self, prompt: Prompt, match: re.Match[str], row: int) -> tuple[str, int]:
         """The text of the prompt that begins in a row, and the row after it."""
