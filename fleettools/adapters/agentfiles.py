@@ -6,6 +6,7 @@ and mappings grow (its own entries first), everything else is replaced.
 
 import os
 import re
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -69,12 +70,17 @@ def _load(agent: str, folder: str | None) -> Look | None:
 def _look(path: str, data: dict[str, Any], checked: bool) -> Look:
     try:
         look = msgspec.convert(data, Look)
-        look.backends = msgspec.convert(_read(os.path.join(BUNDLED, "_backends.yaml")), Wordings)
+        look.backends = _backends()
         if checked:
             check(look)
     except (msgspec.ValidationError, ValueError) as error:
         raise BadConfig(str(error), "see AGENT FILES in fleettools(7)", path) from None
     return look
+
+
+@cache
+def _backends() -> Wordings:
+    return msgspec.convert(_read(os.path.join(BUNDLED, "_backends.yaml")), Wordings)
 
 
 def _read(path: str) -> dict[str, Any]:

@@ -40,18 +40,20 @@ class Screen:
         """The composer's own lines and those below it."""
         return self.lines[self.end :]
 
+    @cached_property
+    def _asked_words(self) -> list[str]:
+        """The squeezed words of each prompt."""
+        return [squeezed(asked.text) for asked in self.prompts]
+
     @property
     def prompt(self) -> str:
         """The squeezed words of the last prompt, "" when none is on the screen."""
-        return squeezed(self.prompts[-1].text) if self.prompts else ""
+        return self._asked_words[-1] if self.prompts else ""
 
     @property
     def ordinal(self) -> int:
         """The last prompt's place among equal ones on the screen, from 1; 0 without a prompt."""
-        if len(self.prompts) < 2:
-            return len(self.prompts)
-        last = self.prompt
-        return sum(1 for text, _, _ in self.prompts if squeezed(text) == last)
+        return self._asked_words.count(self.prompt) if self.prompts else 0
 
     @property
     def start(self) -> int:

@@ -1,9 +1,11 @@
 """What an agent drew, one thing at a time: prompts and items."""
 
+import re
 from typing import NamedTuple
 
 from fleettools.policy.sgr import squeezed
 
+_WORDS = re.compile(r"[^\W_]")
 BARE = frozenset({"end", "chrome"})
 
 
@@ -53,4 +55,4 @@ class Asked(NamedTuple):
 
 def column_of(line: str, end: int) -> int:
     """Where an item's words begin: behind its glyph, or at the head itself when that is words."""
-    return len(line) - len(line.lstrip()) if any(c.isalnum() for c in line[:end]) else end
+    return len(line) - len(line.lstrip()) if _WORDS.search(line, 0, end) else end
