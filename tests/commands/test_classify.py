@@ -132,3 +132,27 @@ def test_hostile_text_never_reaches_the_terminal_raw(tmp_path: Path) -> None:
     done = run(tmp_path, "--agent", "claude", "--text", "--explain", stdin=text)
     assert "\u202e" not in done.stderr and "\x9b" not in done.stderr
     assert "sk-ant-abcdefghijkl" not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"type":"pane","text":"\xff"}\n',
+        b'{"type":"pane","text":"a","later":"\xff"}\n',
+        b'{"type":"pane","text":"a"\n',
+        b'{"type":"pane","text":"a"} x\n',
+        b'{"type":"pane","v":2,"text":"a"}\n',
+        b'{"type":"pane","text":' + b"[" * 100_000 + b"\n",
+    ],
+)
+def test_a_bad_pane_is_said_and_left_out(tmp_path: Path, line: bytes) -> None:
+    given = b'{"type":"x"}\n' + line + b'{"type":"y"}\n'
+    command = [sys.executable, "-m", "fleettools.commands.classify", "--agent", "claude"]
+    done = subprocess.run(command, input=given, capture_output=True, cwd=tmp_path, timeout=60)
+    assert (done.returncode, done.stdout) == (65, b'{"type":"x"}\n{"type":"y"}\n')
+    assert done.stderr.startswith(b"fleet-classify: stdin:2: ") and done.stderr.count(b"\n") == 1
+
+
+def test_a_line_that_says_twice_what_it_is_counts_as_the_last(tmp_path: Path) -> None:
+    line = '{"type":"pane","text":"a","type":"later"}\n'
+    assert run(tmp_path, "--agent", "claude", stdin=line).stdout == line
