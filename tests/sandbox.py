@@ -39,6 +39,7 @@ class Sandbox:
         self.env = {
             "PATH": f"{folder}/bin:{ROOT}/bin:{os.environ['PATH']}",
             "HOME": str(folder),
+            "TMPDIR": str(folder),
             "XDG_STATE_HOME": f"{folder}/.local/state",
             "XDG_CONFIG_HOME": f"{folder}/.config",
             "TMUX_TMPDIR": str(folder),
