@@ -14,7 +14,7 @@ from fleettools.adapters import clock, signals
 from fleettools.adapters.streams import CHUNK
 
 LAST_CHANCE = 1.0  # seconds between TERM and KILL
-EXPLAIN = 0.5
+EXPLAIN = 0.5  # seconds
 TICK = 0.05
 
 
