@@ -18,8 +18,8 @@ from fleettools.adapters.streams import Messages, Output, guard
 from fleettools.errors import Exit, FleetError
 
 if TYPE_CHECKING:
-    from fleettools.adapters.store import Store
     from fleettools.config import Config
+    from fleettools.services.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,15 +36,15 @@ class Context:
 
     def config(self) -> "Config":
         """The configuration, defaults when there is no file, read once; raises BadConfig."""
-        from fleettools import config
+        from fleettools.adapters import configfile
 
         if self._config is None:
-            self._config = config.find(self.config_path)
+            self._config = configfile.find(self.config_path)
         return self._config
 
     def store(self, url: str | None) -> "Store":
         """The store of --state, $FLEET_STATE, the configuration or the default, in this order; raises Unavailable."""
-        from fleettools.adapters.store import open_store
+        from fleettools.adapters.stores import open_store
 
         if url is None and not os.environ.get("FLEET_STATE"):
             url = self.config().state

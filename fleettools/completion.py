@@ -18,8 +18,8 @@ from fleettools.adapters.streams import printable
 from fleettools.errors import FleetError
 
 if TYPE_CHECKING:
-    from fleettools.adapters.store import Store
     from fleettools.config import Config
+    from fleettools.services.store import Store
 
 Candidates = Iterator[tuple[str, str]]
 Source = Callable[[click.Context, str], "list[CompletionItem]"]
@@ -58,15 +58,15 @@ def _source(find: Callable[[click.Context], Candidates]) -> Source:
 
 
 def _config(context: click.Context) -> "Config":
-    from fleettools import config
+    from fleettools.adapters import configfile
 
     path = context.params.get("config")
-    return config.find(path and os.path.expanduser(path))
+    return configfile.find(path and os.path.expanduser(path))
 
 
 def _store(context: click.Context) -> "Store | None":
     """The store, unless it is one that a look would create or that has to be waited for."""
-    from fleettools.adapters.store import default_path, open_store
+    from fleettools.adapters.stores import default_path, open_store
 
     url = context.params.get("state_url") or os.environ.get("FLEET_STATE") or _config(context).state or default_path()
     path = os.path.expanduser(url.removeprefix("sqlite:"))
@@ -97,8 +97,8 @@ def _agents(context: click.Context) -> Candidates:
 
 
 def _targets(context: click.Context) -> Candidates:
-    from fleettools.adapters.store import read_all
-    from fleettools.policy.roster import MEMBERS, MemberState
+    from fleettools.policy.members.roster import MEMBERS, MemberState
+    from fleettools.services.store import read_all
 
     if store := _store(context):
         for _, member in read_all(store, MEMBERS, MemberState):
@@ -107,8 +107,8 @@ def _targets(context: click.Context) -> Candidates:
 
 
 def _tickets(context: click.Context) -> Candidates:
-    from fleettools.adapters.store import read_all
-    from fleettools.policy.tickets import TicketState
+    from fleettools.policy.members.tickets import TicketState
+    from fleettools.services.store import read_all
 
     if store := _store(context):
         for _, ticket in read_all(store, "ticket/", TicketState):

@@ -1,14 +1,11 @@
-"""The configuration, `fleetd.yaml`: its keys with their types and defaults, and how it is found and read."""
+"""The configuration, `fleetd.yaml`: its keys with their types and defaults, and what the types cannot say."""
 
-import os
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from fleettools import records
-
-if TYPE_CHECKING:
-    from fleettools.adapters.yamlfile import Fault
+from fleettools.errors import Fault
 
 Name = Annotated[
     records.Name,
@@ -146,40 +143,6 @@ def stated(value: Pattern) -> list[str] | None:
     return [pattern for pattern in listed if pattern.strip()] or None
 
 
-def find(path: str | None) -> Config:
-    """The file of `-c`, else $FLEET_CONFIG, ./fleetd.yaml, $XDG_CONFIG_HOME/fleettools/fleetd.yaml, else defaults."""
-    found = located(path)
-    return Config() if found is None else load(found)
-
-
-def located(path: str | None) -> str | None:
-    """The file that `find` reads, None when defaults hold."""
-    if path is not None:
-        return path
-    if named := os.environ.get("FLEET_CONFIG"):
-        return named
-    home = os.environ.get("XDG_CONFIG_HOME", "")
-    home = home if os.path.isabs(home) else os.path.expanduser("~/.config")
-    candidates = ("fleetd.yaml", os.path.join(home, "fleettools", "fleetd.yaml"))
-    return next((candidate for candidate in candidates if os.path.lexists(candidate)), None)
-
-
-def load(path: str) -> Config:
-    """The configuration in a file, `~` expanded; raises BadConfig with the place and the mend of every mistake."""
-    from fleettools.adapters import shapes, yamlfile
-
-    faults: list[Fault] = []
-    data = yamlfile.read(path, faults)
-    config = shapes.fitted({} if data is None else data, Config, faults)
-    faults += _faults(config)
-    yamlfile.refuse(path, faults)
-    if config.agents:
-        config.agents = os.path.join(os.path.dirname(path), os.path.expanduser(config.agents))
-    for profile in config.profiles.values():
-        profile.cwd = profile.cwd and os.path.expanduser(profile.cwd)
-    return config
-
-
 def plain(config: Config) -> dict[str, Any]:
     """The configuration as the mappings that a file would hold, keys without a value left out."""
     made: dict[str, Any] = msgspec.to_builtins(config)
@@ -202,19 +165,17 @@ def written(config: Config) -> bytes:
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text).encode()
 
 
-def _faults(config: Config) -> "list[Fault]":
+def faults(config: Config) -> list[Fault]:
     """What the types cannot say: patterns that do not compile, stores that are none, reminders out of order."""
-    from fleettools.adapters.yamlfile import Fault
-
-    faults = []
+    found = []
     for name, profile in config.profiles.items():
         for key, value in (("errorPattern", profile.error_pattern), ("exhaustedPattern", profile.exhausted_pattern)):
-            faults += _bad_patterns(f"profiles.{name}.{key}", value)
+            found += _bad_patterns(f"profiles.{name}.{key}", value)
     if foreign := foreign_store(config.state or ""):
-        faults.append(Fault("state", f"{foreign} is no store", "use sqlite:PATH, memory: or postgresql://..."))
+        found.append(Fault("state", f"{foreign} is no store", "use sqlite:PATH, memory: or postgresql://..."))
     if config.notify.reminders != sorted(set(config.notify.reminders)):
-        faults.append(Fault("notify.reminders", "each has to come later than the one before", "put them in order"))
-    return faults
+        found.append(Fault("notify.reminders", "each has to come later than the one before", "put them in order"))
+    return found
 
 
 def foreign_store(url: str) -> str:
@@ -227,18 +188,16 @@ def foreign_store(url: str) -> str:
     return "" if scheme in ("postgresql", "postgres") and rest.startswith("//") else f"{scheme}:"
 
 
-def _bad_patterns(place: str, value: Pattern) -> "list[Fault]":
-    from fleettools.adapters.yamlfile import Fault
-
-    faults = []
+def _bad_patterns(place: str, value: Pattern) -> list[Fault]:
+    found = []
     if isinstance(value, Extend):
         place, value = f"{place}.extend", value.extend
     for i, pattern in enumerate([value] if isinstance(value, str) else value or ()):
         error = _pattern_error(pattern)
         if error:
             at = place if isinstance(value, str) else f"{place}[{i}]"
-            faults.append(Fault(at, error, "mend the regular expression, or put \\ before the character"))
-    return faults
+            found.append(Fault(at, error, "mend the regular expression, or put \\ before the character"))
+    return found
 
 
 def _pattern_error(pattern: str) -> str | None:

@@ -10,10 +10,10 @@ import tempfile
 from typing import IO
 
 from fleettools import config, records
-from fleettools.adapters import agentfiles, clock
+from fleettools.adapters import agentfiles, clock, configfile
 from fleettools.adapters.lines import Splitter
 from fleettools.adapters.processes import Bell, Ended, Pipe
-from fleettools.adapters.store import default_path
+from fleettools.adapters.stores import default_path
 from fleettools.adapters.supervisor import Supervisor
 from fleettools.adapters.tmux import Tmux
 from fleettools.cli import Context
@@ -217,7 +217,7 @@ class Daemon:
         """Read the configuration again; whether anything changed that the stages have to be told."""
         say = self._ctx.messages
         try:
-            wanted = config.find(self._ctx.config_path)
+            wanted = configfile.find(self._ctx.config_path)
         except FleetError as error:
             for each in (error, *error.also):
                 say.error(f"{each} (reload refused, the old configuration holds)")

@@ -1,6 +1,7 @@
 """Errors that a user can act on, each with the exit status of fleettools(7) that it ends the command with."""
 
 from enum import IntEnum
+from typing import NamedTuple
 
 
 class Exit(IntEnum):
@@ -66,3 +67,11 @@ class BadConfig(FleetError):
     """The configuration is wrong; `where` is its key."""
 
     exit = Exit.BAD_CONFIG
+
+
+class Fault(NamedTuple):
+    """One mistake in a file: its place (`profiles.codex-b.errorPattern`), what is wrong, and how to mend it."""
+
+    place: str
+    what: str
+    mend: str

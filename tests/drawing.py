@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fleettools.adapters import agentfiles
-from fleettools.policy.blocks import Screen
+from fleettools.screens.blocks import Screen
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "screens"
 

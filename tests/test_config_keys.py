@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fleettools import config
-from fleettools.adapters import shapes
+from fleettools.adapters import configfile, shapes
 
 ROOT = Path(__file__).parent.parent
 KEYS = [key.place for key in shapes.keys(config.Config)]
@@ -33,7 +33,7 @@ def test_the_sample_explains(key: str) -> None:
 
 
 def test_the_sample_is_read_and_holds_the_defaults_where_it_says_so() -> None:
-    made = config.load(str(ROOT / "samples/fleetd.yaml"))
+    made = configfile.load(str(ROOT / "samples/fleetd.yaml"))
     for section in ("outage", "placement", "notify", "health", "quarantine_cooldown_seconds", "min_turn_seconds"):
         assert getattr(made, section) == getattr(config.Config(), section)
 
@@ -44,5 +44,5 @@ def test_the_sample_s_comments_are_configuration_too(tmp_path: Path) -> None:
     text = text.replace("fleetd.yaml: every key", "# every key")
     path = tmp_path / "fleetd.yaml"
     path.write_text(text)
-    made = config.load(str(path))
+    made = configfile.load(str(path))
     assert made.health.webhook and made.state and made.agents and made.panes[0].command == "claude*"

@@ -16,7 +16,7 @@ from sandbox import ROOT, Sandbox, sandbox
 from fleettools import config, records
 from fleettools.adapters import shapes
 from fleettools.errors import Exit
-from fleettools.policy import look
+from fleettools.screens import look
 
 MAN = ROOT / "man"
 PAGES = sorted(MAN.iterdir())

@@ -198,7 +198,7 @@ def test_the_commands_of_the_guide_run(fleet: Sandbox) -> None:
 
 
 def test_the_guide_explains_what_notices_say() -> None:
-    from fleettools.policy import nudge
+    from fleettools.policy.notices import nudge
 
     said = [
         nudge.Facts(kind="incident", credential="team-a", until_ms=60_000),

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from fleettools.errors import BadConfig
-from fleettools.policy.look import Look, Wordings, check
+from fleettools.screens.look import Look, Wordings, check
 
 BUNDLED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "agents")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")

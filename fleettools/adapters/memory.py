@@ -7,7 +7,7 @@ from fleettools.adapters import clock
 
 
 class MemoryStore:
-    """See fleettools.adapters.store.Store."""
+    """See fleettools.services.store.Store."""
 
     def __init__(self) -> None:
         self._values: dict[str, tuple[bytes, int]] = {}

@@ -26,7 +26,7 @@ _CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 
 class PostgresStore(SqlStore):
-    """See fleettools.adapters.store.Store. Raises Unavailable, or CannotWrite when the server's disk is full.
+    """See fleettools.services.store.Store. Raises Unavailable, or CannotWrite when the server's disk is full.
 
     A lost connection is made again, for PATIENCE seconds. When the answer to a commit is lost with it, `put` may say
     False though it was done: who then reads the key again sees what holds. No message shows the password.

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args
 
 import msgspec
 
-from fleettools.adapters.yamlfile import REFUSED, Fault
+from fleettools.adapters.yamlfile import REFUSED
+from fleettools.errors import Fault
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ Statement = tuple[str, tuple[Any, ...]]
 
 
 class SqlStore:
-    """See fleettools.adapters.store.Store. An engine adds `_rows`, `_commit`, `now_ms` and `close`.
+    """See fleettools.services.store.Store. An engine adds `_rows`, `_commit`, `now_ms` and `close`.
 
     A key that comes back after a delete starts above the highest version ever deleted (one number, in
     `fleet_deleted`), so that nobody who still holds the old version can overwrite the new value.

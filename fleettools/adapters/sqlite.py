@@ -29,7 +29,7 @@ _TABLES = (
 
 
 class SqliteStore(SqlStore):
-    """See fleettools.adapters.store.Store. Raises Unavailable, or CannotWrite when the disk takes nothing more.
+    """See fleettools.services.store.Store. Raises Unavailable, or CannotWrite when the disk takes nothing more.
 
     A file that is no database is moved aside, which `warn` is told; a file that was removed or replaced while it
     was open is opened anew.

@@ -6,23 +6,15 @@ Refused are duplicate keys, anchors, aliases, merge keys, tags, several document
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
-from fleettools.errors import BadConfig
+from fleettools.errors import BadConfig, Fault
 
 MAX_SIZE = 1 << 20
 MAX_DEPTH = 16
 REFUSED = object()  # stands for a value that has been said to be wrong, so that nothing more is said about it
-
-
-class Fault(NamedTuple):
-    """One mistake: its place in the file (`profiles.codex-b.errorPattern`), what is wrong, and how to mend it."""
-
-    place: str
-    what: str
-    mend: str
 
 
 def refuse(path: str, faults: list[Fault]) -> None:

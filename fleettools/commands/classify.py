@@ -9,8 +9,8 @@ from fleettools.errors import BadInput, Exit, UsageError
 
 if TYPE_CHECKING:
     from fleettools import records
-    from fleettools.policy.look import Look
-    from fleettools.policy.patterns import Rules
+    from fleettools.screens.look import Look
+    from fleettools.screens.patterns import Rules
 
 
 class Judge:
@@ -26,7 +26,7 @@ class Judge:
     ) -> None:
         from fleettools import records
         from fleettools.adapters import agentfiles, clock
-        from fleettools.policy import classify
+        from fleettools.screens import judge as classify
 
         self._records, self._clock, self._classify, self._agentfiles = records, clock, classify, agentfiles
         self._ctx, self._agent, self._profile = ctx, agent, profile
@@ -95,7 +95,7 @@ class Judge:
 
     def _made_rules(self, profile: str | None) -> "Rules":
         from fleettools import config
-        from fleettools.policy.patterns import Kind, Own, Rules
+        from fleettools.screens.patterns import Kind, Own, Rules
 
         seconds = self._config.min_turn_seconds
         found = self._config.profiles.get(profile or "")

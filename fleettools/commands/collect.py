@@ -10,8 +10,8 @@ from fleettools.errors import Exit, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fleettools.adapters.store import Store
-    from fleettools.policy.tickets import TicketState
+    from fleettools.policy.members.tickets import TicketState
+    from fleettools.services.store import Store
 
 LOOK_AGAIN = 0.2  # seconds
 
@@ -57,16 +57,16 @@ def main(ctx: Context, tickets: tuple[str, ...], lead: str | None, seconds: floa
 
 
 def _named(store: "Store", tickets: tuple[str, ...]) -> "Iterable[TicketState]":
-    from fleettools.adapters.store import read
-    from fleettools.policy.tickets import TicketState, ticket_key
+    from fleettools.policy.members.tickets import TicketState, ticket_key
+    from fleettools.services.store import read
 
     found = (read(store, ticket_key(ticket), TicketState) for ticket in dict.fromkeys(tickets))
     return (ticket for ticket in found if ticket is not None)
 
 
 def _uncollected(store: "Store") -> "Iterable[TicketState]":
-    from fleettools.adapters.store import read_all
-    from fleettools.policy.tickets import TICKETS, TicketState
+    from fleettools.policy.members.tickets import TICKETS, TicketState
+    from fleettools.services.store import read_all
 
     found = [ticket for _, ticket in read_all(store, TICKETS, TicketState) if ticket.collected_ms is None]
     return sorted(found, key=lambda ticket: (ticket.settled_ms or 0, ticket.opened_ms))
@@ -80,8 +80,8 @@ def _print(ctx: Context, store: "Store", ended: "Iterable[TicketState]", again: 
     """Write, then mark: a reader that dies in between sees the ticket once more rather than never."""
     from fleettools import records
     from fleettools.adapters import clock
-    from fleettools.adapters.store import change
-    from fleettools.policy import tickets
+    from fleettools.policy.members import tickets
+    from fleettools.services.store import change
 
     for ticket in ended:
         if ticket.collected_ms is None or again:

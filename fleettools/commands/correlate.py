@@ -11,9 +11,9 @@ from fleettools.errors import Exit
 
 if TYPE_CHECKING:
     from fleettools import records
-    from fleettools.adapters.store import Store
     from fleettools.config import Config
-    from fleettools.policy.credential import CredentialState, Evidence, Rules
+    from fleettools.policy.accounts.credential import CredentialState, Evidence, Rules
+    from fleettools.services.store import Store
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ def main(
 
 
 def _rules(config: "Config", threshold: int | None, window: float | None, cool_off: float | None) -> "Rules":
-    from fleettools.policy.credential import Rules
+    from fleettools.policy.accounts.credential import Rules
 
     outage = config.outage
     return Rules(
@@ -90,7 +90,7 @@ class Correlator:
 
     def __init__(self, ctx: Context, store: "Store", config: "Config", rules: "Rules") -> None:
         from fleettools import records
-        from fleettools.policy import credential
+        from fleettools.policy.accounts import credential
 
         self._records, self._policy = records, credential
         self._ctx, self._store, self._config, self._rules = ctx, store, config, rules
@@ -117,8 +117,8 @@ class Correlator:
 
     def at_start(self, again: float) -> Iterator[bytes]:
         """What was announced in the last `again` seconds, and what is still to be announced."""
-        from fleettools.adapters.store import read_all
-        from fleettools.policy.credential import CREDENTIALS, CredentialState
+        from fleettools.policy.accounts.credential import CREDENTIALS, CredentialState
+        from fleettools.services.store import read_all
 
         if again:
             for _, known in read_all(self._store, CREDENTIALS, CredentialState):
@@ -128,8 +128,8 @@ class Correlator:
 
     def unannounced(self) -> Iterator[bytes]:
         """What another process, or an earlier run, committed and has not announced for 10 s."""
-        from fleettools.adapters.store import read_all
-        from fleettools.policy.credential import CREDENTIALS, CredentialState
+        from fleettools.policy.accounts.credential import CREDENTIALS, CredentialState
+        from fleettools.services.store import read_all
 
         clock = self._store.now_ms()
         for key, known in read_all(self._store, CREDENTIALS, CredentialState):
@@ -137,8 +137,8 @@ class Correlator:
                 yield from self._said_again(key, clock)
 
     def _said_again(self, key: str, clock: int) -> Iterator[bytes]:
-        from fleettools.adapters.store import change
-        from fleettools.policy.credential import CredentialState
+        from fleettools.policy.accounts.credential import CredentialState
+        from fleettools.services.store import change
 
         # Of several processes that see the same record standing, one gets its line from this commit.
         lines = change(self._store, key, CredentialState, lambda s: self._policy.overdue(s or CredentialState(), clock))
@@ -154,9 +154,9 @@ class Correlator:
 
     def _commit(self, key: str, name: str, kind: str, found: "Evidence") -> str | None:
         """Store what this evidence changes; the record that it causes, if any."""
-        from fleettools.adapters.store import change
-        from fleettools.policy import outage, quarantine
-        from fleettools.policy.credential import EXHAUSTION, CredentialState
+        from fleettools.policy.accounts import outage, quarantine
+        from fleettools.policy.accounts.credential import EXHAUSTION, CredentialState
+        from fleettools.services.store import change
 
         def step(before: "CredentialState | None") -> "tuple[CredentialState | None, records.Record | None]":
             made: records.Record | None
@@ -170,8 +170,8 @@ class Correlator:
 
     def _said(self, key: str, line: str) -> Iterator[bytes]:
         """Write the line out, and only then mark it announced."""
-        from fleettools.adapters.store import change
-        from fleettools.policy.credential import CredentialState
+        from fleettools.policy.accounts.credential import CredentialState
+        from fleettools.services.store import change
 
         yield line.encode()
         self._ctx.out.flush()

@@ -57,12 +57,13 @@ def main(
 
 def check(ctx: Context, state_url: str | None, socket_path: str | None, socket_name: str | None) -> Exit:
     """Print what there is, every fault with its mend; the status is that of the first fault, 0 for warnings alone."""
-    from fleettools import config
-    from fleettools.adapters import surroundings
+    from fleettools.adapters import configfile
     from fleettools.adapters.tmux import Tmux
+    from fleettools.config import Config
+    from fleettools.services import surroundings
 
-    status, read = Exit.OK, config.Config()
-    lines = [f"configuration {config.located(ctx.config_path) or '(none: the defaults hold)'}"]
+    status, read = Exit.OK, Config()
+    lines = [f"configuration {configfile.located(ctx.config_path) or '(none: the defaults hold)'}"]
     try:
         read = ctx.config()
         lines += [f"       {key}" for key in surroundings.key_table(read)] if ctx.messages.level >= 0 else []

@@ -10,8 +10,8 @@ from fleettools.errors import BadConfig, BadInput, CannotWrite, Exit, Unavailabl
 
 if TYPE_CHECKING:
     from fleettools import records
-    from fleettools.adapters.store import Store
-    from fleettools.policy.placement import Choice, Held, States
+    from fleettools.policy.accounts.placement import Choice, Held, States
+    from fleettools.services.store import Store
 
 
 @command("fleet-gate")
@@ -58,7 +58,7 @@ def main(
 
 
 def _require_name(profile: str) -> None:
-    from fleettools.policy.credential import is_name
+    from fleettools.policy.accounts.credential import is_name
 
     if not is_name(profile):
         mend = "use letters, digits and . _ @ + -, at most 64, the first a letter or digit"
@@ -86,7 +86,7 @@ class Gate:
 
     def choose(self, profile: str | None, candidates: list[str] | None, policy: str | None) -> "Choice":
         """Decide on the profile, or without one choose among the candidates (None: all that are configured)."""
-        from fleettools.policy.placement import Held
+        from fleettools.policy.accounts.placement import Held
 
         policy = policy or self._policy
         names = [profile] if profile is not None else list(self._config.profiles) if candidates is None else candidates
@@ -112,7 +112,7 @@ class Gate:
     def _decide(
         self, profile: str | None, names: list[str], policy: str, states: "States", held: "Held", now_ms: int
     ) -> "Choice":
-        from fleettools.policy import placement
+        from fleettools.policy.accounts import placement
 
         if profile is not None:
             return placement.decide(self._config, profile, states, held, now_ms)
@@ -120,8 +120,8 @@ class Gate:
 
     def _known(self, store: "Store", names: list[str], policy: str) -> "tuple[States, Held]":
         """What the store holds about these profiles; the roster is read only where members are counted."""
-        from fleettools.adapters import fleet
-        from fleettools.policy.placement import Held, taken
+        from fleettools.policy.accounts.placement import Held, taken
+        from fleettools.services import fleet
 
         states = fleet.some_credentials(store, map(self._config.credential_of, names))
         limits = [profile.max_members for profile in self._config.profiles.values()]

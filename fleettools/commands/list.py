@@ -21,9 +21,9 @@ def main(ctx: Context, state_url: str | None, released: bool, every: float | Non
 
     Prints one JSON object in a pipe, tables on a terminal.
     """
-    from fleettools.adapters import fleet
-    from fleettools.adapters.display import show
+    from fleettools.commands.views.display import show
     from fleettools.policy import views
+    from fleettools.services import fleet
 
     config, store = ctx.config(), ctx.store(state_url)
     coverage = views.health_coverage(config.health.enabled, config.health.webhook)
@@ -33,7 +33,7 @@ def main(ctx: Context, state_url: str | None, released: bool, every: float | Non
         return views.fleet_view(config, states, members, store.now_ms(), released=released, coverage=coverage)
 
     def draw(view: "View") -> "RenderableType":
-        from fleettools.adapters import tables
+        from fleettools.commands.views import tables
 
         return tables.fleet(view)
 

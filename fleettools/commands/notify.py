@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from fleettools import records
     from fleettools.adapters.lines import Batch
-    from fleettools.adapters.store import Store
-    from fleettools.adapters.worker import Worker
+    from fleettools.services.delivery.worker import Worker
+    from fleettools.services.store import Store
 
 TICK = 0.25  # seconds between two looks for what the worker has to say
 END_TICK = 0.1  # the same, after the end of the input
@@ -48,7 +48,7 @@ def main(
     chosen = Tmux(socket_path, socket_name) if socket_path or socket_name else None
     if pending:
         return _drop(ctx.store(state_url), drop) if drop is not None else _pending(ctx, ctx.store(state_url))
-    from fleettools.adapters.worker import Worker
+    from fleettools.services.delivery.worker import Worker
 
     worker = Worker(ctx, state_url, chosen, exec_command, dry_run, patient=follow)
     return _Filter(ctx, worker).run(files, follow, wait, dry_run)
@@ -127,8 +127,8 @@ def _pending(ctx: Context, store: "Store") -> Exit:
     """List what is to be told, and what was given up without proof."""
     from fleettools import records
     from fleettools.adapters import clock
-    from fleettools.adapters.store import read_all
-    from fleettools.policy import outbox
+    from fleettools.policy.notices import outbox
+    from fleettools.services.store import read_all
 
     for _, item in read_all(store, outbox.OUTBOX, outbox.Item):
         if item.state not in ("confirmed", "expired"):
@@ -143,9 +143,9 @@ def _pending(ctx: Context, store: "Store") -> Exit:
 
 def _drop(store: "Store", name: str) -> Exit:
     """End an item for every lead; NO when there is none that could be ended."""
-    from fleettools.adapters.store import change, read_all
     from fleettools.errors import FleetError
-    from fleettools.policy import outbox
+    from fleettools.policy.notices import outbox
+    from fleettools.services.store import change, read_all
 
     found = [key for key, item in read_all(store, outbox.OUTBOX, outbox.Item) if item.id == name]
     now = store.now_ms()

@@ -18,9 +18,9 @@ def main(ctx: Context, state_url: str | None, every: float | None) -> None:
 
     Prints one JSON object in a pipe, a table on a terminal.
     """
-    from fleettools.adapters import fleet
-    from fleettools.adapters.display import show
+    from fleettools.commands.views.display import show
     from fleettools.policy.views import profiles_view
+    from fleettools.services import fleet
 
     config, store = ctx.config(), ctx.store(state_url)
 
@@ -28,7 +28,7 @@ def main(ctx: Context, state_url: str | None, every: float | None) -> None:
         return profiles_view(config, fleet.credentials(store), fleet.members(store), store.now_ms())
 
     def draw(view: "View") -> "RenderableType":
-        from fleettools.adapters import tables
+        from fleettools.commands.views import tables
 
         return tables.profiles(view)
 

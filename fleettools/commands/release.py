@@ -8,9 +8,9 @@ from fleettools.cli import Context, command, complete, state, tmux_server
 from fleettools.errors import Exit, FleetError, Unavailable, UsageError
 
 if TYPE_CHECKING:
-    from fleettools.adapters.store import Store
     from fleettools.adapters.tmux import Tmux
-    from fleettools.policy.roster import MemberState
+    from fleettools.policy.members.roster import MemberState
+    from fleettools.services.store import Store
 
 OPTIONS = ("@fleet_profile", "@fleet_lead", "@fleet_name", "@fleet_agent")
 
@@ -41,9 +41,9 @@ def main(
     store = ctx.store(state_url)
     if credential:
         return _lift(ctx, store, credential)
-    from fleettools.adapters import fleet
     from fleettools.adapters.tmux import Tmux
-    from fleettools.policy import roster
+    from fleettools.policy.members import roster
+    from fleettools.services import fleet
 
     tmux = Tmux(socket_path, socket_name)
     server, trouble = _server(tmux)
@@ -67,9 +67,9 @@ def _release(
 ) -> Exit:
     from fleettools import records
     from fleettools.adapters import clock
-    from fleettools.adapters.members import commit
-    from fleettools.adapters.store import read
-    from fleettools.policy import roster
+    from fleettools.policy.members import roster
+    from fleettools.services.members import commit
+    from fleettools.services.store import read
 
     now_ms = store.now_ms()
     reason = "released by a person"
@@ -122,10 +122,10 @@ def _leave(ctx: Context, tmux: "Tmux", member: "MemberState", kill: bool) -> Non
 def _lift(ctx: Context, store: "Store", name: str) -> Exit:
     from fleettools import records
     from fleettools.adapters import clock
-    from fleettools.adapters.store import change
     from fleettools.errors import BadConfig
-    from fleettools.policy import outage, quarantine
-    from fleettools.policy.credential import CredentialState, credential_key, is_name
+    from fleettools.policy.accounts import outage, quarantine
+    from fleettools.policy.accounts.credential import CredentialState, credential_key, is_name
+    from fleettools.services.store import change
 
     if not is_name(name):
         mend = "use letters, digits and . _ @ + -, at most 64, the first a letter or digit"

@@ -19,10 +19,10 @@ def main(ctx: Context, ticket: str, text: str | None, state_url: str | None) -> 
     """
     from fleettools import records
     from fleettools.adapters import clock
-    from fleettools.adapters.members import settle
-    from fleettools.adapters.store import change, read
-    from fleettools.policy import handover, roster, tickets
-    from fleettools.policy.screen import scrubbed
+    from fleettools.policy.members import handover, roster, tickets
+    from fleettools.screens.scrub import scrubbed
+    from fleettools.services.members import settle
+    from fleettools.services.store import change, read
 
     reply = scrubbed(_from_stdin(ctx) if text is None else text)
     store = ctx.store(state_url)

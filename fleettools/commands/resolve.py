@@ -7,10 +7,10 @@ from fleettools.cli import Context, command, files, state
 from fleettools.errors import Exit
 
 if TYPE_CHECKING:
-    from fleettools.adapters.store import Store
     from fleettools.adapters.streams import Messages
-    from fleettools.policy.roster import Answer
+    from fleettools.policy.members.roster import Answer
     from fleettools.records import Verdict
+    from fleettools.services.store import Store
 
 
 class Resolver:
@@ -23,8 +23,8 @@ class Resolver:
     def verdict(self, line: bytes) -> Iterator[bytes]:
         """The verdict with `resolved`; one about a lead passes untouched."""
         from fleettools import records
-        from fleettools.adapters.members import commit
-        from fleettools.policy import marking, roster
+        from fleettools.policy.members import marking, roster
+        from fleettools.services.members import commit
 
         seen = records.decode(line, records.Verdict)
         if seen.role == "lead":
@@ -53,9 +53,9 @@ class Resolver:
     def tmux(self, line: bytes) -> Iterator[bytes]:
         """The record itself; the members of a server that ended are released."""
         from fleettools import records
-        from fleettools.adapters.members import commit
-        from fleettools.adapters.store import read_all
-        from fleettools.policy import roster
+        from fleettools.policy.members import roster
+        from fleettools.services.members import commit
+        from fleettools.services.store import read_all
 
         news = records.decode(line, records.Tmux)
         if news.state == "down":

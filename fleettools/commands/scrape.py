@@ -7,7 +7,7 @@ import click
 from fleettools.cli import Context, command, complete, state, tmux_server
 
 if TYPE_CHECKING:
-    from fleettools.adapters.sweeper import Sweeper
+    from fleettools.services.sweeper import Sweeper
 
 
 @command("fleet-scrape", short_help="Look at tmux panes.")
@@ -30,9 +30,9 @@ def main(
     """
     from fleettools import records
     from fleettools.adapters import signals
-    from fleettools.adapters.sweeper import Sweeper
     from fleettools.adapters.tmux import Tmux
     from fleettools.errors import Unavailable
+    from fleettools.services.sweeper import Sweeper
 
     _check(targets, socket_path, socket_name)
     sweeper = Sweeper(ctx, Tmux(socket_path, socket_name), targets, everything, history, state_url)

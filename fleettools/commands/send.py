@@ -9,11 +9,11 @@ from fleettools.errors import BadInput, Exit, NotNow
 
 if TYPE_CHECKING:
     from fleettools import records
-    from fleettools.adapters.inject import Result
-    from fleettools.adapters.store import Store
     from fleettools.adapters.tmux import PaneRow, Tmux
-    from fleettools.policy.look import Look
-    from fleettools.policy.roster import MemberState
+    from fleettools.policy.members.roster import MemberState
+    from fleettools.screens.look import Look
+    from fleettools.services.delivery.inject import Result
+    from fleettools.services.store import Store
 
 LONGEST = 1 << 20  # bytes of a prompt
 LEASE_WAIT = 10.0  # seconds to wait for another writer to the same pane
@@ -73,10 +73,10 @@ def _prompt(ctx: Context) -> str:
 
 def _member(ctx: Context, store: "Store", tmux: "Tmux", target: str) -> "tuple[PaneRow, MemberState]":
     """The pane and the member that TARGET means; a pane that says it is one enters the roster here."""
-    from fleettools.adapters import fleet
-    from fleettools.adapters.members import commit
-    from fleettools.adapters.store import read
-    from fleettools.policy import marking, roster
+    from fleettools.policy.members import marking, roster
+    from fleettools.services import fleet
+    from fleettools.services.members import commit
+    from fleettools.services.store import read
 
     rows = {row.id: row for row in tmux.panes()}
     server = next(iter(rows.values())).server if rows else tmux.server()
@@ -101,7 +101,7 @@ def _seated(ctx: Context, tmux: "Tmux", rows: "dict[str, PaneRow]") -> "dict[str
     """What each pane says of itself, as a look that has seen nothing yet; only of those that are members."""
     from fleettools import records
     from fleettools.adapters import clock
-    from fleettools.policy.seats import seats
+    from fleettools.policy.members.seats import seats
 
     config = ctx.config()
     agents = {name: profile.agent for name, profile in config.profiles.items()}
@@ -137,7 +137,7 @@ class Sending:
     def refusal(self, member: "MemberState | None") -> str:
         """Why the member may not be sent anything, empty when it may."""
         from fleettools.adapters import clock
-        from fleettools.policy import handover
+        from fleettools.policy.members import handover
 
         return handover.may_be_sent(member, clock.now_ms())
 
@@ -151,8 +151,9 @@ class Sending:
 
     def run(self, prompt: str) -> Exit:
         """Type it and see it submitted; prints the ticket if one was opened."""
-        from fleettools.adapters import clock, owner
-        from fleettools.adapters.inject import Result, Site, deliver
+        from fleettools.adapters import clock
+        from fleettools.services import owner
+        from fleettools.services.delivery.inject import Result, Site, deliver
 
         assert self._look is not None
         me = owner.me()
@@ -181,9 +182,9 @@ class Sending:
         """Called before each step of the delivery: the ticket is opened right before the paste."""
         from fleettools import records
         from fleettools.adapters import clock
-        from fleettools.adapters.store import change
-        from fleettools.policy import handover, roster, tickets
-        from fleettools.policy.screen import scrubbed
+        from fleettools.policy.members import handover, roster, tickets
+        from fleettools.screens.scrub import scrubbed
+        from fleettools.services.store import change
 
         if name != "typed":
             return True
@@ -212,9 +213,9 @@ class Sending:
         """Whether it went in: then its turn has begun, else the ticket ends and the turn before goes on."""
         from fleettools import records
         from fleettools.adapters import clock
-        from fleettools.adapters.members import settle
-        from fleettools.adapters.store import change, read
-        from fleettools.policy import handover, roster, tickets
+        from fleettools.policy.members import handover, roster, tickets
+        from fleettools.services.members import settle
+        from fleettools.services.store import change, read
 
         if not self._opened:
             return False

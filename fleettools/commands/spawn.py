@@ -9,11 +9,11 @@ from fleettools.cli import Context, command, complete, state, tmux_server
 from fleettools.errors import BadConfig, Exit, FleetError, UsageError
 
 if TYPE_CHECKING:
-    from fleettools.adapters.store import Store
     from fleettools.adapters.tmux import PaneRow, Tmux
     from fleettools.config import Config
-    from fleettools.policy.placement import Choice
-    from fleettools.policy.roster import MemberState
+    from fleettools.policy.accounts.placement import Choice
+    from fleettools.policy.members.roster import MemberState
+    from fleettools.services.store import Store
 
 
 class Place(NamedTuple):
@@ -117,7 +117,7 @@ def _place(place: Place) -> Place:
     """The place, with every part checked that can be before tmux is asked."""
     import os
 
-    from fleettools.policy.credential import is_name
+    from fleettools.policy.accounts.credential import is_name
 
     for option, pane in (("--lead", place.lead), ("--split", place.split)):
         if pane is not None and not (pane.startswith("%") and pane[1:].isdecimal() and pane.isascii()):
@@ -138,7 +138,7 @@ def _lease() -> str:
 
 
 def _reserve(store: "Store", config: "Config", profile: str | None, policy: str | None, lease: str) -> "Choice":
-    from fleettools.adapters import fleet
+    from fleettools.services import fleet
 
     if profile is not None:
         return fleet.reserve(store, config, profile, lease)
@@ -186,9 +186,10 @@ def _entered(store: "Store", tmux: "Tmux", choice: "Choice", place: Place, row: 
     from contextlib import suppress
 
     from fleettools import records
-    from fleettools.adapters import clock, fleet
-    from fleettools.adapters.store import change
-    from fleettools.policy import roster
+    from fleettools.adapters import clock
+    from fleettools.policy.members import roster
+    from fleettools.services import fleet
+    from fleettools.services.store import change
 
     now_ms = store.now_ms()
     spawned = roster.MemberState(
@@ -223,7 +224,7 @@ def _give_back(store: "Store", choice: "Choice", lease: str) -> None:
     """Give the reservation back; if the store is gone by now, it ends by itself."""
     from contextlib import suppress
 
-    from fleettools.adapters import fleet
+    from fleettools.services import fleet
 
     with suppress(FleetError):
         fleet.unreserve(store, str(choice.credential_id), lease)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fleettools import records
-from fleettools.policy.credential import CredentialState, Period, cooling_seconds, left, quarantined_seconds
-from fleettools.policy.placement import Fleet, Held, States, free, taken
-from fleettools.policy.roster import FAILED, MemberState
+from fleettools.policy.accounts.credential import CredentialState, Period, cooling_seconds, left, quarantined_seconds
+from fleettools.policy.accounts.placement import Fleet, Held, States, free, taken
+from fleettools.policy.members.roster import FAILED, MemberState
 
 View = dict[str, Any]
 

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from fleettools.policy.items import BARE, Asked, Item
-from fleettools.policy.look import said
-from fleettools.policy.sgr import RGB, colours, hue
+from fleettools.screens.items import BARE, Asked, Item
+from fleettools.screens.look import said
+from fleettools.screens.sgr import RGB, colours, hue
 
 if TYPE_CHECKING:
-    from fleettools.policy.blocks import Screen
+    from fleettools.screens.blocks import Screen
 
 BAR = "┃"
 

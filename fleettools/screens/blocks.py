@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import compress, repeat
 
-from fleettools.policy import bars, composer
-from fleettools.policy.items import Asked, Item, column_of
-from fleettools.policy.look import Look, Prompt, compiled
-from fleettools.policy.sgr import colours, ground, hue, lines_of, squeezed
+from fleettools.screens import bars, composer
+from fleettools.screens.items import Asked, Item, column_of
+from fleettools.screens.look import Look, Prompt, compiled
+from fleettools.screens.sgr import colours, ground, hue, lines_of, squeezed
 
 
 class Screen:

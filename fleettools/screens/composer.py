@@ -2,8 +2,8 @@
 
 from typing import Literal, NamedTuple
 
-from fleettools.policy.look import ComposerLook, compiled
-from fleettools.policy.sgr import squeezed
+from fleettools.screens.look import ComposerLook, compiled
+from fleettools.screens.sgr import squeezed
 
 REACH = 40  # a composer with a long draft is at most this high
 FOOTER = 14  # so many lines may stand below it

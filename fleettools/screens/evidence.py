@@ -6,10 +6,10 @@ paragraph, no verb after the error's name) and colour. Each doubt is noted for -
 
 from typing import NamedTuple
 
-from fleettools.policy.blocks import Screen
-from fleettools.policy.items import BARE, Item
-from fleettools.policy.look import Look, Rule, compiled, said
-from fleettools.policy.sgr import squeezed
+from fleettools.screens.blocks import Screen
+from fleettools.screens.items import BARE, Item
+from fleettools.screens.look import Look, Rule, compiled, said
+from fleettools.screens.sgr import squeezed
 
 # The error's name is the subject of a sentence, or stands beside its place in a log: somebody talks about it.
 _PROSE = (

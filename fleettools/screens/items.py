@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from fleettools.policy.sgr import squeezed
+from fleettools.screens.sgr import squeezed
 
 _WORDS = re.compile(r"[^\W_]")
 BARE = frozenset({"end", "chrome"})

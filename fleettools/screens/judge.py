@@ -18,14 +18,14 @@ from typing import NamedTuple
 import msgspec
 
 from fleettools import records
-from fleettools.policy import evidence
-from fleettools.policy.blocks import Screen
-from fleettools.policy.evidence import Finding
-from fleettools.policy.items import Item
-from fleettools.policy.look import Look, compiled
-from fleettools.policy.patterns import Own, Rules, Search
-from fleettools.policy.screen import scrubbed
-from fleettools.policy.sgr import lines_of, squeezed
+from fleettools.screens import evidence
+from fleettools.screens.blocks import Screen
+from fleettools.screens.evidence import Finding
+from fleettools.screens.items import Item
+from fleettools.screens.look import Look, compiled
+from fleettools.screens.patterns import Own, Rules, Search
+from fleettools.screens.scrub import scrubbed
+from fleettools.screens.sgr import lines_of, squeezed
 
 LEGACY = Own("legacy", r"(?i)\bAPI Error\s*:")
 RAW_LINES = 20
@@ -139,7 +139,7 @@ class _Case:
         event = turn or f"{screen}@{pane.server or ''}/{pane.target or ''}"
         reset, rolled = None, False
         if found.text and found.outcome in ("exhausted", "backend_error", "retrying"):
-            from fleettools.policy import resets  # late: its patterns are a twentieth of a start
+            from fleettools.screens import resets  # late: its patterns are a twentieth of a start
 
             reset = resets.read(found.text, records.to_ms(at), pane.tz, brief=found.outcome == "retrying")
             rolled = reset is not None and not pane.activity and resets.rolled(found.text, records.to_ms(at), pane.tz)
@@ -353,7 +353,7 @@ class _Case:
 
 
 def _is_long_wait(text: str) -> bool:
-    from fleettools.policy import resets
+    from fleettools.screens import resets
 
     return resets.wait_seconds(text) >= resets.LONG_WAIT
 

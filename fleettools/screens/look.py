@@ -11,8 +11,8 @@ from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
-from fleettools.policy.sgr import squeezed
 from fleettools.records import Cause
+from fleettools.screens.sgr import squeezed
 
 GAP = 20  # so many letters at most does a `*` stand for: it does not lead from one sentence into the next
 

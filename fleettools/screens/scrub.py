@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from fleettools.policy import composer as composers
-from fleettools.policy.composer import Composer
-from fleettools.policy.look import Look, compiled
-from fleettools.policy.sgr import lines_of, squeezed, without_faint
+from fleettools.screens import composer as composers
+from fleettools.screens.composer import Composer
+from fleettools.screens.look import Look, compiled
+from fleettools.screens.sgr import lines_of, squeezed, without_faint
 
 _BORDERS = tuple("─━╭╰┌└▀▄╹")
 

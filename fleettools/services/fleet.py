@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable
 
-from fleettools.adapters.store import Store, change, read, read_all
-from fleettools.policy import placement
-from fleettools.policy.credential import CREDENTIALS, CredentialState, credential_key, is_name
-from fleettools.policy.placement import Choice, Fleet
-from fleettools.policy.roster import MEMBERS, MemberState
+from fleettools.policy.accounts import placement
+from fleettools.policy.accounts.credential import CREDENTIALS, CredentialState, credential_key, is_name
+from fleettools.policy.accounts.placement import Choice, Fleet
+from fleettools.policy.members.roster import MEMBERS, MemberState
+from fleettools.services.store import Store, change, read, read_all
 
 _Reserved = tuple[CredentialState | None, Choice]
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from fleettools.adapters.store import Store, change
-from fleettools.policy import roster, tickets
-from fleettools.policy.roster import Answer, MemberState, Settled
-from fleettools.policy.tickets import Settlement, TicketState
+from fleettools.policy.members import roster, tickets
+from fleettools.policy.members.roster import Answer, MemberState, Settled
+from fleettools.policy.members.tickets import Settlement, TicketState
+from fleettools.services.store import Store, change
 
 Step = Callable[[MemberState | None, Settled], tuple[MemberState | None, Answer]]
 

@@ -4,9 +4,9 @@ import os
 import secrets
 
 from fleettools.adapters import clock
-from fleettools.adapters.store import Store, change
-from fleettools.policy import lease as leases
-from fleettools.policy.lease import Lease, Owner
+from fleettools.policy.notices import lease as leases
+from fleettools.policy.notices.lease import Lease, Owner
+from fleettools.services.store import Store, change
 
 PANE_SECONDS = 60.0  # longer than any injection takes
 

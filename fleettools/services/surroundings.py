@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from fleettools import config as configuration
 from fleettools.adapters import agentfiles, shapes
-from fleettools.adapters.store import default_path, open_store
+from fleettools.adapters.stores import default_path, open_store
 from fleettools.adapters.tmux import NoServer, PaneRow, Tmux
 from fleettools.config import Config
 from fleettools.errors import Exit, FleetError
-from fleettools.policy import seats, upkeep
+from fleettools.policy import upkeep
+from fleettools.policy.members import seats
 
 
 class Finding(NamedTuple):

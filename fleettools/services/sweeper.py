@@ -7,11 +7,11 @@ import msgspec
 
 from fleettools import records
 from fleettools.adapters import clock
-from fleettools.adapters.store import Store, read_all
 from fleettools.adapters.tmux import NoPane, PaneRow, Tmux, Unusable, is_server
 from fleettools.errors import FleetError, Unavailable
-from fleettools.policy.roster import MEMBERS, MemberState
-from fleettools.policy.seats import Seat, seats
+from fleettools.policy.members.roster import MEMBERS, MemberState
+from fleettools.policy.members.seats import Seat, seats
+from fleettools.services.store import Store, read_all
 
 if TYPE_CHECKING:
     from fleettools.cli import Context

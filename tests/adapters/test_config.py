@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from fleettools import config
+from fleettools.adapters import configfile
 from fleettools.errors import BadConfig, Exit
 
 
@@ -13,7 +14,7 @@ def mistakes(tmp_path: Path, text: str) -> list[str]:
     path = tmp_path / "fleetd.yaml"
     path.write_bytes(text.encode())
     with pytest.raises(BadConfig) as caught:
-        config.load(str(path))
+        configfile.load(str(path))
     assert caught.value.exit is Exit.BAD_CONFIG
     assert all(error.mend for error in (caught.value, *caught.value.also))
     return [str(error).removeprefix(f"{path}") for error in (caught.value, *caught.value.also)]
@@ -100,7 +101,7 @@ def test_a_file_that_cannot_be_read_is_a_mistake(tmp_path: Path, data: bytes | N
     if data is not None:
         path.write_bytes(data)
     with pytest.raises(BadConfig) as caught:
-        config.load(str(path))
+        configfile.load(str(path))
     assert says in str(caught.value)
     assert str(path) in str(caught.value)
 
@@ -108,7 +109,7 @@ def test_a_file_that_cannot_be_read_is_a_mistake(tmp_path: Path, data: bytes | N
 def loaded(tmp_path: Path, text: str) -> config.Config:
     path = tmp_path / "fleetd.yaml"
     path.write_text(text)
-    return config.load(str(path))
+    return configfile.load(str(path))
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "profiles:\noutage:\nhealth: {webhook: null}\n"])
@@ -150,7 +151,7 @@ def test_a_configuration_written_for_the_stages_reads_the_same(tmp_path: Path) -
     made = loaded(tmp_path, text)
     again = tmp_path / "again.json"
     again.write_bytes(config.written(made))
-    assert config.load(str(again)) == made
+    assert configfile.load(str(again)) == made
     assert config.from_plain(config.plain(made)) == made
 
 
@@ -189,11 +190,11 @@ def test_the_file_is_looked_for_in_order(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.delenv("FLEET_CONFIG", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
-    assert config.located(None) is None
+    assert configfile.located(None) is None
     (tmp_path / "home/fleettools/fleetd.yaml").touch()
-    assert config.located(None) == str(tmp_path / "home/fleettools/fleetd.yaml")
+    assert configfile.located(None) == str(tmp_path / "home/fleettools/fleetd.yaml")
     (tmp_path / "here/fleetd.yaml").touch()
-    assert config.located(None) == "fleetd.yaml"
+    assert configfile.located(None) == "fleetd.yaml"
     monkeypatch.setenv("FLEET_CONFIG", "named.yaml")
-    assert config.located(None) == "named.yaml"
-    assert config.located("given.yaml") == "given.yaml"
+    assert configfile.located(None) == "named.yaml"
+    assert configfile.located("given.yaml") == "given.yaml"

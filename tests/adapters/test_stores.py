@@ -8,8 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fleettools.adapters.store import Store, change, open_store, read, read_all
+from fleettools.adapters.stores import open_store
 from fleettools.errors import Unavailable
+from fleettools.services.store import Store, change, read, read_all
 
 
 class Count(msgspec.Struct):
@@ -170,7 +171,8 @@ def test_something_else_in_the_store_is_an_error_that_names_the_key(store: Store
 
 WRITER = """
 import sys, msgspec
-from fleettools.adapters.store import change, open_store
+from fleettools.adapters.stores import open_store
+from fleettools.services.store import change
 
 class Count(msgspec.Struct):
     n: int = 0

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from fleettools.adapters import inject, tmux
+from fleettools.adapters import tmux
 from fleettools.adapters.tmux import NoPane, NoServer, Silent, Tmux, Unusable
 from fleettools.errors import Unavailable
+from fleettools.services.delivery import inject
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
 from server import Server, running, until

@@ -3,9 +3,6 @@
 import os
 import sys
 
-import fleettools.adapters.members
-import fleettools.adapters.sqlite
-import fleettools.policy.screen  # noqa: F401  # loaded before the fork, so that a reply takes as long as a verdict
 from fleettools.commands import reply
 
 

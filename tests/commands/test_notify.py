@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from fleettools.adapters.store import open_store
-from fleettools.policy.tickets import TicketState, ticket_key
+from fleettools.adapters.stores import open_store
+from fleettools.policy.members.tickets import TicketState, ticket_key
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
 from server import AGENT, Server, running, until

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from desk import NOON, Desk, stamp
 
-from fleettools.adapters.store import change, open_store, read
-from fleettools.policy import handover, roster, tickets
-from fleettools.policy.roster import MemberState
-from fleettools.policy.tickets import TicketState
+from fleettools.adapters.stores import open_store
+from fleettools.policy.members import handover, roster, tickets
+from fleettools.policy.members.roster import MemberState
+from fleettools.policy.members.tickets import TicketState
+from fleettools.services.store import change, read
 
 ROUNDS = 1000
 SERVER = "h:/s:7"

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from desk import NOON, Desk, stamp
 
-from fleettools.adapters.store import open_store, read_all
-from fleettools.policy.roster import MEMBERS, MemberState
+from fleettools.adapters.stores import open_store
+from fleettools.policy.members.roster import MEMBERS, MemberState
+from fleettools.services.store import read_all
 
 SERVER = "h:/s:7"
 

@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from fleettools.adapters.store import Store, open_store
-from fleettools.policy.roster import MemberState, member_key
-from fleettools.policy.turns import TurnState
+from fleettools.adapters.stores import open_store
+from fleettools.policy.members.roster import MemberState, member_key
+from fleettools.policy.members.turns import TurnState
+from fleettools.services.store import Store
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
 from server import Server, running, until

@@ -4,8 +4,8 @@ import pytest
 
 from fleettools import records
 from fleettools.errors import BadInput
-from fleettools.policy import credential
-from fleettools.policy.credential import EXHAUSTION, OUTAGE, CredentialState, Rules
+from fleettools.policy.accounts import credential
+from fleettools.policy.accounts.credential import EXHAUSTION, OUTAGE, CredentialState, Rules
 
 TS = "2026-01-01T00:00:00.000Z"
 T0 = 1_767_225_600_000

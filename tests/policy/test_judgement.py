@@ -9,12 +9,12 @@ import pytest
 
 from fleettools import records
 from fleettools.adapters import agentfiles
-from fleettools.policy.blocks import Screen
-from fleettools.policy.classify import WHY, judge, screen_id, weigh
-from fleettools.policy.evidence import rule_of
-from fleettools.policy.patterns import Kind, Own, Rules
-from fleettools.policy.screen import composer, holds, scrubbed
-from fleettools.policy.sgr import squeezed
+from fleettools.screens.blocks import Screen
+from fleettools.screens.evidence import rule_of
+from fleettools.screens.judge import WHY, judge, screen_id, weigh
+from fleettools.screens.patterns import Kind, Own, Rules
+from fleettools.screens.scrub import composer, holds, scrubbed
+from fleettools.screens.sgr import squeezed
 
 CASES = [json.loads(line) for line in (drawing.SAMPLES / "index.jsonl").read_text().splitlines()]
 SCORED = [case for case in CASES if not case["file"].startswith("ambiguous")]

@@ -6,9 +6,9 @@ import pytest
 
 from fleettools import records
 from fleettools.adapters import agentfiles
-from fleettools.policy.classify import judge
-from fleettools.policy.nudge import Facts, Kind, facts_of, notice, room, worker
-from fleettools.policy.patterns import Rules
+from fleettools.policy.notices.nudge import Facts, Kind, facts_of, notice, room, worker
+from fleettools.screens.judge import judge
+from fleettools.screens.patterns import Rules
 
 TOKEN = "0a1b2c3d"
 NOW = 1_000_000

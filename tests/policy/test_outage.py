@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from fleettools import records
-from fleettools.policy import outage
-from fleettools.policy.credential import (
+from fleettools.policy.accounts import outage
+from fleettools.policy.accounts.credential import (
     MAX_EVIDENCE,
     MAX_PANES,
     CredentialState,

@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from fleettools.policy import lease, outbox
-from fleettools.policy.lease import Lease, Owner
-from fleettools.policy.nudge import Facts
-from fleettools.policy.outbox import Item, Standing
-from fleettools.policy.tickets import TicketState
+from fleettools.policy.members.tickets import TicketState
+from fleettools.policy.notices import lease, outbox
+from fleettools.policy.notices.lease import Lease, Owner
+from fleettools.policy.notices.nudge import Facts
+from fleettools.policy.notices.outbox import Item, Standing
 
 ME, OTHER = Owner(id="me", pid=1), Owner(id="other", pid=2)
 NOW = 10_000_000

@@ -3,9 +3,9 @@
 import pytest
 
 from fleettools.config import Config, CredentialLimits, Profile
-from fleettools.policy import placement
-from fleettools.policy.credential import CredentialState, Evidence, Lease, Period
-from fleettools.policy.roster import MemberState
+from fleettools.policy.accounts import placement
+from fleettools.policy.accounts.credential import CredentialState, Evidence, Lease, Period
+from fleettools.policy.members.roster import MemberState
 
 NOW = 1_000_000_000_000
 FLEET = Config(

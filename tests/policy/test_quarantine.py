@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from fleettools import records
-from fleettools.policy import outage, quarantine
-from fleettools.policy.credential import CredentialState, Evidence, Rules, cooling_seconds, quarantined_seconds
+from fleettools.policy.accounts import outage, quarantine
+from fleettools.policy.accounts.credential import CredentialState, Evidence, Rules, cooling_seconds, quarantined_seconds
 
 T0 = 1_767_225_600_000  # 2026-01-01T00:00:00Z
 DAY = 86_400

@@ -3,7 +3,7 @@
 import pytest
 
 from fleettools import records
-from fleettools.policy import resets
+from fleettools.screens import resets
 
 AT = records.to_ms("2026-11-30T12:00:00.000Z")
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from fleettools.policy import resets
+from fleettools.screens import resets
 
 AT = int(datetime(2026, 1, 31, 16, 0, tzinfo=UTC).timestamp() * 1000)
 

@@ -5,8 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fleettools import records
-from fleettools.policy import handover, marking, roster
-from fleettools.policy.roster import Answer, MemberState
+from fleettools.policy.members import handover, marking, roster
+from fleettools.policy.members.roster import Answer, MemberState
 
 T0 = 1_000_000
 SERVER = "h:/s:7"

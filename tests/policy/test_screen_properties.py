@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from fleettools import records
 from fleettools.adapters import agentfiles
-from fleettools.policy.classify import judge
-from fleettools.policy.patterns import Rules
-from fleettools.policy.screen import composer, holds, scrubbed
+from fleettools.screens.judge import judge
+from fleettools.screens.patterns import Rules
+from fleettools.screens.scrub import composer, holds, scrubbed
 
 AGENTS = st.sampled_from(sorted(drawing.STYLES))
 MARKS = st.sampled_from(["- ", "1. ", "  ", "| ", ""])

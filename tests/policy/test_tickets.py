@@ -2,8 +2,8 @@
 
 import pytest
 
-from fleettools.policy import tickets
-from fleettools.policy.tickets import Settlement, TicketState
+from fleettools.policy.members import tickets
+from fleettools.policy.members.tickets import Settlement, TicketState
 
 OPEN = TicketState(id="t1", server="h:/s:1", target="%3", event="t1", opened_ms=1)
 REPLY = Settlement("t1", "reply", "completed", "answered", 5, reply="done")

@@ -3,8 +3,8 @@
 import pytest
 
 from fleettools import records
-from fleettools.policy import turns
-from fleettools.policy.turns import PastTurn, TurnState
+from fleettools.policy.members import turns
+from fleettools.policy.members.turns import PastTurn, TurnState
 
 T0 = 1_000_000
 

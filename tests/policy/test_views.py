@@ -4,8 +4,8 @@ import pytest
 
 from fleettools.config import Config, Profile
 from fleettools.policy import views
-from fleettools.policy.credential import CredentialState, Evidence, Lease, Period
-from fleettools.policy.roster import MemberState
+from fleettools.policy.accounts.credential import CredentialState, Evidence, Lease, Period
+from fleettools.policy.members.roster import MemberState
 
 NOW = 1_000_000_000_000  # 2001-09-09T01:46:40Z
 FLEET = Config(profiles={"a": Profile(credential_id="team", max_members=3), "b": Profile(credential_id="team")})

@@ -9,8 +9,8 @@ import yaml
 
 from fleettools import records
 from fleettools.adapters import agentfiles
-from fleettools.policy.classify import judge
-from fleettools.policy.patterns import Rules
+from fleettools.screens.judge import judge
+from fleettools.screens.patterns import Rules
 
 LINES = (drawing.SAMPLES / "wordings.jsonl").read_text().splitlines()
 WORDINGS = [json.loads(line) for line in LINES]

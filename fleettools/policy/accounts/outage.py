@@ -6,8 +6,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from fleettools import records
-from fleettools.policy import credential
-from fleettools.policy.credential import MAX_EVIDENCE, OUTAGE, CredentialState, Evidence, Period, Rules
+from fleettools.policy.accounts import credential
+from fleettools.policy.accounts.credential import MAX_EVIDENCE, OUTAGE, CredentialState, Evidence, Period, Rules
 
 Step = tuple[CredentialState, records.Incident | None, str]
 

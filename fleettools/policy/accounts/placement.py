@@ -11,8 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from fleettools import records
-from fleettools.policy.credential import CredentialState, Lease, cooling_seconds, is_name, quarantined_seconds
-from fleettools.policy.roster import MemberState, member_key
+from fleettools.policy.accounts.credential import CredentialState, Lease, cooling_seconds, is_name, quarantined_seconds
+from fleettools.policy.members.roster import MemberState, member_key
 
 LEASE_MS = 30_000
 NAMED = 5  # so many candidates are told one by one when all are out

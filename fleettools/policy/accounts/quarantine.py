@@ -5,9 +5,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from fleettools import records
-from fleettools.policy import credential
-from fleettools.policy.credential import EXHAUSTION, MAX_EVIDENCE, CredentialState, Evidence, Period, Rules
-from fleettools.policy.outage import identity
+from fleettools.policy.accounts import credential
+from fleettools.policy.accounts.credential import EXHAUSTION, MAX_EVIDENCE, CredentialState, Evidence, Period, Rules
+from fleettools.policy.accounts.outage import identity
 
 Step = tuple[CredentialState, records.Quarantine | None, str]
 

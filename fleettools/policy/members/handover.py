@@ -2,9 +2,9 @@
 
 import msgspec
 
-from fleettools.policy import turns
-from fleettools.policy.roster import FAILED, MemberState, entered
-from fleettools.policy.turns import TurnState
+from fleettools.policy.members import turns
+from fleettools.policy.members.roster import FAILED, MemberState, entered
+from fleettools.policy.members.turns import TurnState
 
 
 def may_be_sent(member: MemberState | None, now_ms: int) -> str:

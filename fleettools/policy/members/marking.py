@@ -3,8 +3,8 @@
 import msgspec
 
 from fleettools import records
-from fleettools.policy import turns
-from fleettools.policy.roster import (
+from fleettools.policy.members import turns
+from fleettools.policy.members.roster import (
     FAILED,
     GONE,
     STOPPED,
@@ -17,7 +17,7 @@ from fleettools.policy.roster import (
     is_member,
     settling,
 )
-from fleettools.policy.turns import TurnState
+from fleettools.policy.members.turns import TurnState
 
 Kept = tuple[MemberState, Answer]
 _STATE: dict[records.Outcome, records.State] = {

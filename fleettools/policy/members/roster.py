@@ -11,9 +11,9 @@ import msgspec
 
 from fleettools import records
 from fleettools.errors import UsageError
-from fleettools.policy import turns
-from fleettools.policy.tickets import By, Settlement
-from fleettools.policy.turns import PastTurn, TurnState
+from fleettools.policy.members import turns
+from fleettools.policy.members.tickets import By, Settlement
+from fleettools.policy.members.turns import PastTurn, TurnState
 
 MEMBERS = "member/"
 GONE = "pane gone"

@@ -15,9 +15,9 @@ from typing import Literal
 import msgspec
 
 from fleettools import records
-from fleettools.policy.lease import Lease, Owner, free
-from fleettools.policy.nudge import Facts, facts_of, word, worker
-from fleettools.policy.tickets import TicketState
+from fleettools.policy.members.tickets import TicketState
+from fleettools.policy.notices.lease import Lease, Owner, free
+from fleettools.policy.notices.nudge import Facts, facts_of, word, worker
 
 State = Literal["pending", "claimed", "typed", "confirmed", "stuck", "refused", "unknown", "expired"]
 OPEN = frozenset({"pending", "claimed", "typed"})

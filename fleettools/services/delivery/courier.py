@@ -9,16 +9,17 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from fleettools import records
-from fleettools.adapters import clock, owner
-from fleettools.adapters.inject import Result
-from fleettools.adapters.store import Store, change, read, read_all
+from fleettools.adapters import clock
 from fleettools.errors import FleetError
-from fleettools.policy import nudge, outbox
-from fleettools.policy.credential import CredentialState, credential_key
-from fleettools.policy.lease import Owner
-from fleettools.policy.outbox import Item, Standing
-from fleettools.policy.roster import MemberState, member_key
-from fleettools.policy.tickets import TicketState, ticket_key
+from fleettools.policy.accounts.credential import CredentialState, credential_key
+from fleettools.policy.members.roster import MemberState, member_key
+from fleettools.policy.members.tickets import TicketState, ticket_key
+from fleettools.policy.notices import nudge, outbox
+from fleettools.policy.notices.lease import Owner
+from fleettools.policy.notices.outbox import Item, Standing
+from fleettools.services import owner
+from fleettools.services.delivery.inject import Result
+from fleettools.services.store import Store, change, read, read_all
 
 DOUBT_MS = 2_000  # what was typed so recently may still be on its way to the screen
 

@@ -11,9 +11,10 @@ from fleettools import records
 from fleettools.adapters import clock
 from fleettools.adapters.tmux import NoPane, NoServer, PaneRow, Tmux
 from fleettools.errors import Unavailable
-from fleettools.policy import classify, screen
-from fleettools.policy.look import Look
-from fleettools.policy.patterns import Rules
+from fleettools.screens import judge as classify
+from fleettools.screens import scrub as screen
+from fleettools.screens.look import Look
+from fleettools.screens.patterns import Rules
 
 SHELLS = frozenset(
     ("sh", "ash", "bash", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "pwsh", "tcsh", "xonsh", "yash", "zsh")

@@ -6,16 +6,17 @@ from collections.abc import Callable
 
 import msgspec
 
-from fleettools.adapters import agentfiles, clock, inject
-from fleettools.adapters.courier import LeadGone
-from fleettools.adapters.inject import Result, Site
+from fleettools.adapters import agentfiles, clock
 from fleettools.adapters.tmux import NoPane, NoServer, PaneRow, Silent, Tmux, is_server
 from fleettools.config import Config
 from fleettools.errors import Unavailable
-from fleettools.policy.look import Look
-from fleettools.policy.nudge import LONGEST, room
-from fleettools.policy.outbox import Item
-from fleettools.policy.seats import seats
+from fleettools.policy.members.seats import seats
+from fleettools.policy.notices.nudge import LONGEST, room
+from fleettools.policy.notices.outbox import Item
+from fleettools.screens.look import Look
+from fleettools.services.delivery import inject
+from fleettools.services.delivery.courier import LeadGone
+from fleettools.services.delivery.inject import Result, Site
 
 REST = 10.0  # seconds for which a server that did not answer is left alone
 COMMAND_SECONDS = 30.0

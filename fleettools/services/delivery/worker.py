@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from fleettools import records
 from fleettools.adapters import clock
-from fleettools.adapters.courier import Courier
 from fleettools.adapters.tmux import Tmux
-from fleettools.adapters.ways import CommandWay, PaneWay, is_ours
 from fleettools.errors import BadConfig, FleetError, UsageError
-from fleettools.policy import nudge, outbox
-from fleettools.policy.outbox import Item
+from fleettools.policy.notices import nudge, outbox
+from fleettools.policy.notices.outbox import Item
+from fleettools.services.delivery.courier import Courier
+from fleettools.services.delivery.ways import CommandWay, PaneWay, is_ours
 
 if TYPE_CHECKING:
-    from fleettools.adapters.store import Store
     from fleettools.cli import Context
+    from fleettools.services.store import Store
 
 TICK = 1.0
 MOST = 10_000  # items and members that are remembered until the store has them

@@ -4,13 +4,12 @@ What must change together lives under one key: `member/<server>/<target>`, `tick
 `outbox/<item>/<server>/<target>`. Policy is a pure step on one value; `change` commits it and retries on conflict.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
 import msgspec
 
-from fleettools.errors import Unavailable, UsageError
+from fleettools.errors import Unavailable
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -71,34 +70,3 @@ def _decoded(key: str, value: bytes | None, shape: type[T]) -> T | None:
     except msgspec.DecodeError as error:
         what = f"{key}: the store holds something else ({error})"
         raise Unavailable(what, "remove it, or use another --state") from None
-
-
-def default_path() -> str:
-    """`$XDG_STATE_HOME/fleettools/state.db`, or the same below ~/.local/state."""
-    home = os.environ.get("XDG_STATE_HOME", "")
-    home = home if os.path.isabs(home) else os.path.expanduser("~/.local/state")
-    if not os.path.isabs(home):
-        raise UsageError("neither XDG_STATE_HOME nor HOME says where state goes", "set one, or give --state")
-    return os.path.join(home, "fleettools", "state.db")
-
-
-def open_store(url: str | None, warn: Callable[[object], None]) -> Store:
-    """The store that `--state`, `$FLEET_STATE` or the default names; raises Unavailable, UsageError for a bad URL."""
-    from fleettools.config import foreign_store
-
-    url = url or os.environ.get("FLEET_STATE") or default_path()
-    if foreign := foreign_store(url):
-        mend = f"use sqlite:PATH, a bare path, memory: or postgresql://...; ./{url} would be a file of that name"
-        raise UsageError(f"--state {foreign} is no store", mend if "/" not in url else mend.partition("; ")[0])
-    scheme, colon, rest = url.partition(":")
-    if scheme == "memory" and colon:
-        from fleettools.adapters.memory import MemoryStore
-
-        return MemoryStore()
-    if scheme in ("postgresql", "postgres") and colon:
-        from fleettools.adapters.postgres import PostgresStore
-
-        return PostgresStore(url)
-    from fleettools.adapters.sqlite import SqliteStore
-
-    return SqliteStore(os.path.expanduser(rest if scheme == "sqlite" and colon else url), warn)

@@ -1,0 +1,1 @@
+"""What draws the views for a terminal."""

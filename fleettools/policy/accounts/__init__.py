@@ -1,0 +1,1 @@
+"""Accounts: evidence, cool-offs, quarantines and places, counted per credential."""

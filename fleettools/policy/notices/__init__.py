@@ -1,0 +1,1 @@
+"""Notices: what leads are told, in which words, and how often it is tried."""

@@ -1,0 +1,1 @@
+"""What one screen says: pure functions over text, with no clock, file or process."""
