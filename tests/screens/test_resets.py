@@ -87,3 +87,33 @@ def test_a_reset_is_the_next_such_moment_or_unknown(text: str, moment: str | Non
 
 def test_a_time_of_day_without_any_zone_is_unknown() -> None:
     assert resets.read("resets 3pm", AT, None) is None
+
+
+FOUR = records.to_ms("2026-01-31T16:00:00.000Z")
+
+
+@pytest.mark.parametrize(
+    ("text", "rolled"),
+    [
+        # Past on the day of the look: tomorrow's, or already over.
+        ("resets 3pm (UTC)", True),
+        ("resets 2am (UTC)", True),
+        # Half past five in Tokyo is one o'clock there already.
+        ("resets 12:30am (Asia/Tokyo)", True),
+        ("resets 3:30am (Asia/Tokyo)", False),
+        # Still ahead on the day of the look.
+        ("resets 5pm (UTC)", False),
+        # A day says which one is meant.
+        ("resets Feb 1 at 3pm (UTC)", False),
+        ("resets Sun 3pm (UTC)", False),
+        ("resets 2026-02-01 15:00 UTC", False),
+        # A span has no time of day.
+        ("try again in 3 hours 4 minutes", False),
+        ("no reset at all", False),
+    ],
+)
+def test_a_time_of_day_that_has_passed_is_known_as_such(text: str, rolled: bool) -> None:
+    assert resets.rolled(text, FOUR, None) is rolled
+    if rolled:
+        moment = resets.read(text, FOUR, None)
+        assert moment is not None and FOUR < moment < FOUR + 86_400_000
