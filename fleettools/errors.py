@@ -51,6 +51,22 @@ class Unavailable(FleetError):
     exit = Exit.UNAVAILABLE
 
 
+class NoServer(Unavailable):
+    """No tmux server listens on the socket."""
+
+
+class Silent(Unavailable):
+    """The tmux server does not answer in time: stopped, or hanging."""
+
+
+class NoPane(Unavailable):
+    """The pane that is named does not exist."""
+
+
+class Unusable(Unavailable):
+    """There is no tmux here, or one that is too old."""
+
+
 class CannotWrite(FleetError):
     """Standard output, or a file, does not take what is written."""
 

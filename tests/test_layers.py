@@ -47,10 +47,7 @@ OWED = {
     ("fleettools.services.surroundings", "fleettools.adapters.shapes"),
     ("fleettools.services.surroundings", "fleettools.adapters.stores"),
     ("fleettools.services.surroundings", "fleettools.adapters.tmux"),
-    ("fleettools.services.sweeper", "fleettools.adapters.clock"),
-    ("fleettools.services.sweeper", "fleettools.adapters.tmux"),
     ("fleettools.services.delivery.worker", "fleettools.cli"),
-    ("fleettools.services.sweeper", "fleettools.cli"),
     ("fleettools.screens.bars", "fleettools.screens.blocks"),
 }
 

@@ -13,28 +13,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from fleettools.errors import Unavailable
+from fleettools.errors import NoPane, NoServer, Silent, Unavailable, Unusable
 
 TIMEOUT = 4.0
 OLDEST = (3, 2)
 _NO_SERVER = ("no server running on", "error connecting to", "failed to connect to server", "lost server",
               "server exited", "[server exited]", "[lost server]")  # fmt: skip
-
-
-class NoServer(Unavailable):
-    """No tmux server listens on the socket."""
-
-
-class Silent(Unavailable):
-    """The tmux server does not answer in time: stopped, or hanging."""
-
-
-class NoPane(Unavailable):
-    """The pane that is named does not exist."""
-
-
-class Unusable(Unavailable):
-    """There is no tmux here, or one that is too old."""
 
 
 class PaneRow(NamedTuple):
@@ -227,10 +211,10 @@ class Tmux:
 
     # -- windows and options
 
-    def having(self, rows: Iterable[PaneRow], option: str) -> frozenset[str]:
-        """The ids of the panes that have this option of their own, even if it is empty."""
+    def having(self, panes: Iterable[str], option: str) -> frozenset[str]:
+        """Those of these panes, by id, that have the option of their own, even if it is empty."""
         marker = f"{secrets.token_hex(16)}."
-        script = "".join(f"display-message -p {marker}{r.id[1:]}\nshow-options -pq -t {r.id} {option}\n" for r in rows)
+        script = "".join(f"display-message -p {marker}{p[1:]}\nshow-options -pq -t {p} {option}\n" for p in panes)
         out = self.run(["source-file", "-"], stdin=script.encode(), check=False)[0] if script else ""
         looked = (part.partition("\n") for part in out.split(marker)[1:])
         return frozenset(f"%{number}" for number, _, text in looked if text.strip())

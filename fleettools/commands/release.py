@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fleettools.cli import Context, command, complete, state, tmux_server
-from fleettools.errors import Exit, FleetError, Unavailable, UsageError
+from fleettools.errors import Exit, FleetError, NoPane, Unavailable, UsageError
 
 if TYPE_CHECKING:
     from fleettools.adapters.tmux import Tmux
@@ -105,7 +105,6 @@ def _no(ctx: Context, server: str | None, target: str) -> Exit:
 
 def _leave(ctx: Context, tmux: "Tmux", member: "MemberState", kill: bool) -> None:
     """Take the options off the pane, or end it, if it is still the one that the roster knows."""
-    from fleettools.adapters.tmux import NoPane
 
     try:
         row = tmux.pane(member.target)

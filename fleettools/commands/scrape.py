@@ -29,13 +29,15 @@ def main(
     Members are panes with the user option @fleet_profile, or that a `panes:` rule of the configuration matches.
     """
     from fleettools import records
-    from fleettools.adapters import signals
-    from fleettools.adapters.tmux import Tmux
+    from fleettools.adapters import clock, signals
+    from fleettools.adapters.tmux import Tmux, is_server
     from fleettools.errors import Unavailable
-    from fleettools.services.sweeper import Sweeper
+    from fleettools.services.sweeper import Doors, Scope, Sweeper
 
     _check(targets, socket_path, socket_name)
-    sweeper = Sweeper(ctx, Tmux(socket_path, socket_name), targets, everything, history, state_url)
+    tmux = Tmux(socket_path, socket_name)
+    doors = Doors(tmux, clock, ctx.messages, lambda: ctx.store(state_url), is_server)
+    sweeper = Sweeper(doors, ctx.config(), Scope(targets, everything, history))
     if not follow:
         try:
             with signals.waiting():

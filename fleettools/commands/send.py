@@ -105,7 +105,7 @@ def _seated(ctx: Context, tmux: "Tmux", rows: "dict[str, PaneRow]") -> "dict[str
 
     config = ctx.config()
     agents = {name: profile.agent for name, profile in config.profiles.items()}
-    asked = [row for row in rows.values() if not row.profile_option] if config.panes else []
+    asked = [row.id for row in rows.values() if not row.profile_option] if config.panes else []
     found, _ = seats(list(rows.values()), config.panes, agents, frozenset(tmux.having(asked, "@fleet_profile")))
     stamp = clock.stamp()
     return {

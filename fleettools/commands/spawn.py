@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from fleettools.cli import Context, command, complete, state, tmux_server
-from fleettools.errors import BadConfig, Exit, FleetError, UsageError
+from fleettools.errors import BadConfig, Exit, FleetError, NoPane, UsageError
 
 if TYPE_CHECKING:
     from fleettools.adapters.tmux import PaneRow, Tmux
@@ -165,7 +165,6 @@ def _launch(config: "Config", profile: str, place: Place) -> Launch:
 
 def _opened(tmux: "Tmux", choice: "Choice", place: Place, launch: Launch) -> "PaneRow":
     """The new pane; raises Unavailable for a lead or pane to split that is not there, BadConfig for a stillborn one."""
-    from fleettools.adapters.tmux import NoPane
 
     lead = tmux.pane(place.lead) if place.lead else None
     if place.split:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from fleettools import config as configuration
 from fleettools.adapters import agentfiles, shapes
 from fleettools.adapters.stores import default_path, open_store
-from fleettools.adapters.tmux import NoServer, PaneRow, Tmux
+from fleettools.adapters.tmux import PaneRow, Tmux
 from fleettools.config import Config
-from fleettools.errors import Exit, FleetError
+from fleettools.errors import Exit, FleetError, NoServer
 from fleettools.policy import upkeep
 from fleettools.policy.members import seats
 
@@ -151,7 +151,7 @@ def _panes(config: Config, tmux: Tmux) -> Iterator[Finding]:
         yield Finding(f"{error.where}: {error.what}", error.mend, error.exit)
         return
     agents = {name: profile.agent for name, profile in config.profiles.items()}
-    opted_out = tmux.having([row for row in rows if not row.profile_option], "@fleet_profile")
+    opted_out = tmux.having([row.id for row in rows if not row.profile_option], "@fleet_profile")
     found, warnings = seats.seats(rows, config.panes, agents, opted_out)
     members = [pane for pane, seat in found.items() if seat.role == "member"]
     leads = sorted({seat.lead for seat in found.values() if seat.lead})
@@ -169,7 +169,7 @@ def _leads(
     for i, rule in enumerate(config.panes):
         if rule.lead and seats.find(rule.lead, rows) is None:
             yield Finding(f"panes[{i}].lead: no pane is {rule.lead}", "tmux list-panes -a shows what there is")
-    own = tmux.having([row for row in rows if row.id in leads], "@fleet_profile")
+    own = tmux.having([row.id for row in rows if row.id in leads], "@fleet_profile")
     for row in rows:
         if row.id in leads and row.profile_option and row.id not in own:
             what = f"{row.id} is a lead and inherits the profile {row.profile_option}, so it is watched as a member"

@@ -1,42 +1,49 @@
 """Sweeps over one tmux server: what fleet-scrape writes, and what it has to remember between two sweeps."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import msgspec
 
 from fleettools import records
-from fleettools.adapters import clock
-from fleettools.adapters.tmux import NoPane, PaneRow, Tmux, Unusable, is_server
-from fleettools.errors import FleetError, Unavailable
+from fleettools.config import Config
+from fleettools.errors import FleetError, NoPane, Unavailable, Unusable
 from fleettools.policy.members.roster import MEMBERS, MemberState
 from fleettools.policy.members.seats import Seat, seats
+from fleettools.services.ports import Clock, Messages, PaneRow, Panes
 from fleettools.services.store import Store, read_all
 
-if TYPE_CHECKING:
-    from fleettools.cli import Context
-
 AGAIN = 30.0  # seconds after which everything is sent once more; ids make that harmless
+
+
+class Scope(NamedTuple):
+    """Which panes are looked at: these, or members and leads, or `everything`; and how many lines above the screen."""
+
+    targets: tuple[str, ...] = ()
+    everything: bool = False
+    history: int = 0
+
+
+class Doors(NamedTuple):
+    """What a sweeper reaches outside through. `store` opens it; `is_tmux`: whether a tmux process has that pid."""
+
+    tmux: Panes
+    clock: Clock
+    messages: Messages
+    store: Callable[[], Store]
+    is_tmux: Callable[[int], bool]
 
 
 class Sweeper:
     """Sweeps over one tmux server, and what has to be remembered between them."""
 
-    def __init__(
-        self,
-        ctx: "Context",
-        tmux: Tmux,
-        targets: tuple[str, ...],
-        everything: bool,
-        history: int,
-        state_url: str | None,
-    ) -> None:
-        self._ctx, self._tmux = ctx, tmux
-        self._targets, self._everything, self._history, self._state_url = targets, everything, history, state_url
-        self._config = ctx.config()
+    def __init__(self, doors: Doors, config: Config, scope: Scope) -> None:
+        self._doors, self._tmux, self._clock = doors, doors.tmux, doors.clock
+        self._targets, self._everything, self._history = scope
+        self._config = config
         self._agents = {name: profile.agent for name, profile in self._config.profiles.items()}
         self._by_command = any(rule.command for rule in self._config.panes)
-        self._zone = clock.local_zone()
+        self._zone = self._clock.local_zone()
         self._store: Store | None = None
         self._said: set[str] = set()
         self._opted_out: dict[tuple[str, int], bool] = {}
@@ -53,7 +60,7 @@ class Sweeper:
 
     def sweep(self, changed_only: bool = False) -> Iterator[records.Record]:
         """A record for each pane asked for; with `changed_only` for those that changed since the last sweep."""
-        stamp = clock.stamp()
+        stamp = self._clock.stamp()
         second = records.to_ms(stamp["ts"]) // 1000
         rows = {row.id: row for row in self._tmux.panes(self._by_command)}
         server = next(iter(rows.values())).server if rows else self._tmux.server()
@@ -87,7 +94,7 @@ class Sweeper:
         if not self._config.panes:
             return frozenset()
         asked = [row for row in rows.values() if not row.profile_option and (row.id, row.pid) not in self._opted_out]
-        emptied = self._tmux.having(asked, "@fleet_profile")
+        emptied = self._tmux.having([row.id for row in asked], "@fleet_profile")
         self._opted_out.update({(row.id, row.pid): row.id in emptied for row in asked})
         return frozenset(row.id for row in rows.values() if self._opted_out.get((row.id, row.pid)))
 
@@ -179,13 +186,13 @@ class Sweeper:
             self._said.clear()
             self._sent.clear()
             self._state = "up"
-            yield records.Tmux(**clock.stamp(), server=server, state="up", reason="it answers")
+            yield records.Tmux(**self._clock.stamp(), server=server, state="up", reason="it answers")
         self._server = server
 
     def _lost(self, reason: str, whole: bool) -> Iterator[records.Tmux]:
         if reason not in self._said:
             self._said.add(reason)
-            self._ctx.messages.warn(reason)
+            self._doors.messages.warn(reason)
         yield from self.ended()
         if self._server is None:
             self._state = "unreachable"
@@ -197,17 +204,17 @@ class Sweeper:
         self._state = record.state
 
     def _gone_server(self, server: str, reason: str) -> records.Tmux:
-        alive = is_server(int(server.rpartition(":")[2]))
+        alive = self._doors.is_tmux(int(server.rpartition(":")[2]))
         state = "unreachable" if alive else "down"
         reason = f"its process lives, but: {reason}" if alive else "no tmux process has its pid any more"
         self._sent.clear()
-        return records.Tmux(**clock.stamp(), server=server, state=state, reason=reason)  # type: ignore[arg-type]
+        return records.Tmux(**self._clock.stamp(), server=server, state=state, reason=reason)  # type: ignore[arg-type]
 
     def ended(self, server: str | None = None) -> Iterator[records.Tmux]:
         """`down` once for each earlier server of this socket that the store has members of."""
         prefix = f"{self._tmux.host}:{self._tmux.socket}:"
         for other in {member.server for member in self._all_stored(prefix)} - {server, self._server} - self._ended:
-            if not is_server(int(other.rpartition(":")[2])):
+            if not self._doors.is_tmux(int(other.rpartition(":")[2])):
                 self._ended.add(other)
                 yield self._gone_server(other, "")
 
@@ -219,7 +226,7 @@ class Sweeper:
     def _all_stored(self, prefix: str) -> list[MemberState]:
         """The members whose server starts with `prefix`; none, and a warning, when the store cannot be read."""
         try:
-            self._store = self._store or self._ctx.store(self._state_url)
+            self._store = self._store or self._doors.store()
             members = [member for _, member in read_all(self._store, f"{MEMBERS}{prefix}", MemberState)]
         except FleetError as error:
             self._warn_once(f"going on without turns: {error}")
@@ -229,7 +236,7 @@ class Sweeper:
     def _warn_once(self, text: str) -> None:
         if text not in self._said:
             self._said.add(text)
-            self._ctx.messages.warn(text)
+            self._doors.messages.warn(text)
 
 
 def _outside(row: PaneRow, seat: Seat) -> tuple[object, ...]:

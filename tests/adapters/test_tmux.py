@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from fleettools.adapters import tmux
-from fleettools.adapters.tmux import NoPane, NoServer, Silent, Tmux, Unusable
-from fleettools.errors import Unavailable
+from fleettools.adapters.tmux import Tmux
+from fleettools.errors import NoPane, NoServer, Silent, Unavailable, Unusable
 from fleettools.services.delivery import inject
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
@@ -53,7 +53,7 @@ def test_options_are_inherited_and_an_empty_pane_option_opts_out(server: Server,
     door.set_options(other, {"@fleet_profile": ""})
     rows = {row.id: row for row in door.panes()}
     assert (rows[pane].profile_option, rows[other].profile_option) == ("p", "")
-    assert door.having(rows.values(), "@fleet_profile") == {other}
+    assert door.having(rows, "@fleet_profile") == {other}
     door.unset_options(other, ["@fleet_profile"])
     assert door.pane(other).profile_option == "p"
 

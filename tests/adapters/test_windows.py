@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fleettools.adapters.tmux import NoPane, Tmux
-from fleettools.errors import Unavailable
+from fleettools.adapters.tmux import Tmux
+from fleettools.errors import NoPane, Unavailable
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 
 from fleettools import records
 from fleettools.adapters import clock
-from fleettools.adapters.tmux import NoPane, NoServer, PaneRow, Tmux
-from fleettools.errors import Unavailable
+from fleettools.adapters.tmux import PaneRow, Tmux
+from fleettools.errors import NoPane, NoServer, Unavailable
 from fleettools.screens import judge as classify
 from fleettools.screens import scrub as screen
 from fleettools.screens.look import Look

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import msgspec
 
 from fleettools.adapters import agentfiles, clock
-from fleettools.adapters.tmux import NoPane, NoServer, PaneRow, Silent, Tmux, is_server
+from fleettools.adapters.tmux import PaneRow, Tmux, is_server
 from fleettools.config import Config
-from fleettools.errors import Unavailable
+from fleettools.errors import NoPane, NoServer, Silent, Unavailable
 from fleettools.policy.members.seats import seats
 from fleettools.policy.notices.nudge import LONGEST, room
 from fleettools.policy.notices.outbox import Item

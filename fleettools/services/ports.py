@@ -1,0 +1,104 @@
+"""The doors that services are handed, by what they ask of them; adapters have them, commands bring the two together."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from fleettools.errors import Unavailable
+from fleettools.policy.members import seats
+
+
+class Clock(Protocol):
+    """This machine's clocks, as the module `adapters.clock` has them."""
+
+    def now_ms(self) -> int:
+        """Milliseconds since the epoch; may step."""
+
+    def monotonic(self) -> float:
+        """Seconds for deadlines within this process."""
+
+    def stamp(self) -> dict[str, Any]:
+        """The `ts`, `boot` and `up` of a record made now."""
+
+    def boot(self) -> str | None:
+        """This boot's id, None where the system has none."""
+
+    def up(self) -> float:
+        """Seconds since boot, suspend included; never steps."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait; a deadly signal ends the wait."""
+
+    def hold(self, seconds: float) -> None:
+        """Wait in the middle of what has to be brought to its end; a deadly signal takes effect after that."""
+
+    def local_zone(self) -> str | None:
+        """The IANA name of this host's time zone, None when it has a rule of its own."""
+
+
+class Messages(Protocol):
+    """Standard error, for a person."""
+
+    def error(self, text: object) -> None:
+        """What went wrong."""
+
+    def warn(self, text: object) -> None:
+        """What a person should know though the work goes on."""
+
+    def info(self, text: object) -> None:
+        """What is good to know."""
+
+    def debug(self, text: object) -> None:
+        """What helps to find a mistake."""
+
+
+class PaneRow(seats.Row, Protocol):
+    """A pane as tmux lists it. `activity`: whole seconds, of its window; `panes`: how many that window has."""
+
+    @property
+    def server(self) -> str: ...
+    @property
+    def server_pid(self) -> int: ...
+    @property
+    def pid(self) -> int: ...
+    @property
+    def activity(self) -> int: ...
+    @property
+    def panes(self) -> int: ...
+    @property
+    def dead(self) -> bool: ...
+    @property
+    def cols(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def in_mode(self) -> int: ...
+    @property
+    def input_off(self) -> bool: ...
+    @property
+    def synchronized(self) -> bool: ...
+
+
+class Panes(Protocol):
+    """One tmux server, to be read. Every method raises NoServer, Silent or another Unavailable that says the mend."""
+
+    @property
+    def host(self) -> str: ...
+    @property
+    def socket(self) -> str: ...
+
+    def error(self, what: str, mend: str = "", kind: type[Unavailable] = Unavailable) -> Unavailable:
+        """An error about this server."""
+
+    def server(self) -> str:
+        """The server's identity, `host:socket path:server pid`."""
+
+    def panes(self, commands: bool = True) -> Sequence[PaneRow]:
+        """Every pane of the server, each once; without `commands` that column is empty."""
+
+    def having(self, panes: Iterable[str], option: str) -> frozenset[str]:
+        """Those of these panes, by id, that have the option of their own, even if it is empty."""
+
+    def capture(
+        self, panes: Iterable[str], history: int = 0, colours: bool = True, joined: bool = True
+    ) -> dict[str, str]:
+        """What each pane shows, `history` lines above it too; panes that are gone are left out."""
