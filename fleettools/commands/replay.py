@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 import msgspec
 
+from fleettools import records
 from fleettools.cli import Context, command, complete
 from fleettools.errors import BadInput, Exit
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from fleettools.commands.classify import Judge
     from fleettools.records import Verdict
 
+MINUTE = 60_000
 FAILURES = frozenset({"backend_error", "exhausted", "failed", "retrying"})
 
 
@@ -27,6 +29,11 @@ class Case(msgspec.Struct, rename="camel"):
     cause: str | None = None
     turn_seconds: float | None = None
     profile: str | None = None
+    ts: records.Time | None = None
+    activity: records.Time | None = None
+    tz: str | None = None
+    title: str | None = None
+    resets_at: records.Time | msgspec.UnsetType | None = msgspec.UNSET  # None: no reset may be read
 
 
 class Result(NamedTuple):
@@ -42,8 +49,9 @@ class Result(NamedTuple):
 def main(ctx: Context, paths: tuple[str, ...]) -> Exit:
     """Judge folders of screens against their right verdicts; exit 1 when any is wrong, with --verbose say why.
 
-    A folder's index.jsonl names file, agent, outcome, alsoRight, cause and turnSeconds; without one the folder is
-    the agent and the file's name begins with the outcome, as in claude/backend_error--overloaded.txt.
+    A folder's index.jsonl names file, agent, outcome, alsoRight, cause, turnSeconds, resetsAt, and ts, tz, activity
+    and title of the look; without one the folder is the agent and the file's name begins with the outcome, as in
+    claude/backend_error--overloaded.txt.
     """
     from fleettools.commands.classify import Judge
 
@@ -99,8 +107,6 @@ def _named(file: str, base: str = "") -> Case:
     """The case that a file's name tells: `<agent>/<outcome>--<what>.txt`."""
     import typing
 
-    from fleettools import records
-
     *folders, name = file.split(os.sep)
     outcome, dashes, _ = name.partition("--")
     known = dashes and outcome in typing.get_args(records.Outcome)
@@ -122,7 +128,6 @@ def _indexed(index: str) -> Iterator[Case]:
 
 
 def _judged(judge: "Judge", root: str, case: Case) -> Result:
-    from fleettools import records
     from fleettools.adapters import clock
 
     path = os.path.join(root, case.file)
@@ -130,9 +135,11 @@ def _judged(judge: "Judge", root: str, case: Case) -> Result:
     turn = records.Turn(id=case.file, seconds=case.turn_seconds)
     if os.path.exists(baseline):
         turn.baseline = _read(baseline)
+    look = {"ts": case.ts} if case.ts else clock.stamp()
     pane = records.Pane(
-        text=_read(path), agent=case.agent, profile=case.profile, tz=clock.local_zone(), turn=turn, **clock.stamp()
-    )
+        text=_read(path), agent=case.agent, profile=case.profile, tz=case.tz or clock.local_zone(), turn=turn,
+        title=case.title, activity=case.activity, **look,
+    )  # fmt: skip
     verdict = judge.verdict(pane)
     return Result(case, verdict, _difference(case, verdict))
 
@@ -151,7 +158,15 @@ def _difference(case: Case, verdict: "Verdict") -> str:
         return f"{verdict.outcome}, not {' or '.join(filter(None, right))}"
     if case.cause and verdict.outcome == case.outcome and verdict.cause != case.cause:
         return f"cause {verdict.cause}, not {case.cause}"
+    if verdict.outcome == case.outcome and case.resets_at is not msgspec.UNSET and not _same_reset(case, verdict):
+        return f"resets at {verdict.resets_at}, not {case.resets_at}"
     return ""
+
+
+def _same_reset(case: Case, verdict: "records.Verdict") -> bool:
+    if verdict.resets_at is None or not case.resets_at:
+        return not verdict.resets_at and not case.resets_at
+    return abs(records.to_ms(verdict.resets_at) - records.to_ms(case.resets_at)) < MINUTE
 
 
 def _is_alarm(result: Result) -> bool:

@@ -55,6 +55,24 @@ def test_the_index_says_what_else_is_right_and_which_profile(tmp_path: Path) -> 
     assert "cause overload, not server" in done.stdout and "3 screens, 1 wrong, 0 false alarms" in done.stdout
 
 
+def test_the_index_says_when_the_screen_was_seen_and_when_the_limit_resets(tmp_path: Path) -> None:
+    """A reset is right within its minute; null says that none may be read."""
+    (tmp_path / "a.txt").write_text(drawing.failure("claude", "You've hit your weekly limit · resets 3pm"))
+    look = {
+        "file": "a.txt",
+        "agent": "claude",
+        "outcome": "exhausted",
+        "ts": "2026-07-05T10:00:00Z",
+        "tz": "Asia/Tokyo",
+    }
+    rights = ["2026-07-06T06:00:30Z", "2026-07-06T07:00:00Z", None]
+    cases = [{**look, "resetsAt": right} for right in rights]
+    (tmp_path / "index.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+    done = run(tmp_path, ".")
+    assert "resets at 2026-07-06T06:00:00.000Z, not 2026-07-06T07:00:00Z" in done.stdout, done.stdout
+    assert "not None" in done.stdout and "3 screens, 2 wrong, 0 false alarms" in done.stdout
+
+
 def test_a_folder_of_an_index_is_judged_by_it(tmp_path: Path) -> None:
     for folder in ("claude", "codex"):
         (tmp_path / folder).mkdir()

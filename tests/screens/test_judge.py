@@ -43,7 +43,8 @@ def test_each_stored_screen_gets_its_right_verdict(case: dict[str, object]) -> N
     path = drawing.SAMPLES / str(case["file"])
     before = path.with_suffix("").with_suffix(".baseline.txt") if path.suffix == ".txt" else path
     baseline = before.read_text() if before.exists() else None
-    found = verdict(str(case["agent"]), path.read_text(), turn=turn(case["turnSeconds"], baseline))  # type: ignore[arg-type]
+    known = {name: case[name] for name in ("ts", "tz", "activity", "title") if case.get(name)}
+    found = verdict(str(case["agent"]), path.read_text(), turn=turn(case["turnSeconds"], baseline), **known)  # type: ignore[arg-type]
     assert found.outcome in (case["outcome"], *(case.get("alsoRight") or []))  # type: ignore[misc]
     if case["cause"] and found.outcome == case["outcome"]:
         assert found.cause == case["cause"]
