@@ -21,8 +21,6 @@ from fleettools.errors import BadInput, Exit, FleetError, NotNow
 from fleettools.policy import upkeep
 
 STAGES = ("fleet-scrape", "fleet-classify", "fleet-resolve", "fleet-correlate", "fleet-notify")
-SAID = frozenset({"incident", "quarantine", "unmapped", "delivery", "tmux"})
-AGAIN = frozenset({"incident", "quarantine"})  # what a new start of the pipe writes again, byte for byte
 AGAIN_SECONDS = 600
 REMEMBERED = 4096  # lines of these
 DRAIN = 2.0  # seconds
@@ -204,8 +202,8 @@ class Daemon:
             raise
 
     def _is_news(self, line: bytes, kind: str | None) -> bool:
-        if kind not in AGAIN:
-            return kind in SAID
+        if kind not in records.SAID_AGAIN:
+            return kind in records.PRINTED
         if line in self._told:
             return False
         self._told[line] = None
@@ -240,4 +238,4 @@ def module(stage: str) -> list[str]:
 
 def _news() -> str:
     """What the first bytes of the records that are news look like, for grep."""
-    return f'^{{"type":"({"|".join(sorted(SAID))})"'
+    return f'^{{"type":"({"|".join(sorted(records.PRINTED))})"'

@@ -4,9 +4,10 @@ A record is one JSON object on a line, `type` first, keys in camelCase. Times ar
 in a record, and whole milliseconds since the epoch (`..._ms`) in code, so that 60.000 s and 60.001 s differ.
 """
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 import msgspec
 
@@ -18,14 +19,15 @@ MAX_LINE = 16 * 1024 * 1024
 Outcome = Literal[
     "completed", "failed", "backend_error", "exhausted", "working", "retrying", "blocked", "idle", "stale"
 ]
-ENDED = frozenset({"completed", "failed", "backend_error", "exhausted"})
+ENDINGS = frozenset({"completed", "failed", "backend_error", "exhausted"})
 Cause = Literal[
     "overload", "server", "network", "auth", "rate_limit", "concurrency", "model",
     "context", "request", "quota", "credits", "unknown",
 ]  # fmt: skip
-Coverage = Literal["configured", "bundled", "legacy"]
+Coverage = Literal["configured", "bundled", "unseen", "legacy"]
 Path = Literal["block", "raw", "fast"]
 Role = Literal["member", "lead"]
+Source = Literal["screen", "hook", "log"]
 State = Literal["starting", "idle", "busy", "blocked", "done", "failed", "backend_error", "released"]
 DeliveryOutcome = Literal["submitted", "queued", "stuck", "refused", "unknown"]
 
@@ -64,7 +66,16 @@ def to_ts(ms: int) -> str:
 
 
 class Record(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel", tag_field="type", tag=str.lower):
-    """What every record carries. `boot` (boot id) and `up` (seconds since boot): only on records made on this host."""
+    """What every record carries. `boot` (boot id) and `up` (seconds since boot): only on records made on this host.
+
+    What a type is for stands on it: `printed`, fleetd writes it to its standard output; `said_again`, it is committed
+    in the store before it is written, and written again, the same bytes, until fleetd has printed it; `told`,
+    fleet-notify reads it.
+    """
+
+    printed: ClassVar[bool] = False
+    said_again: ClassVar[bool] = False
+    told: ClassVar[bool] = False
 
     # A factory, because omit_defaults would leave a plain default out and `v` is always written.
     v: Annotated[int, msgspec.Meta(ge=1, le=VERSION)] = msgspec.field(default_factory=lambda: VERSION)
@@ -100,23 +111,31 @@ class Seat(Record, kw_only=True):
 
 
 class Pane(Seat, kw_only=True, tag="pane"):
-    """One look at one pane. `activity`: when its window last changed; `tz`: IANA zone of its host."""
+    """One look at one pane. `activity`: when its window last changed; `tz`: IANA zone of its host.
+
+    `changed`: the look on which a follower first saw this text; `unmarked`: the pane lives, and is no member any more.
+    """
 
     ts: Time | None = None  # type: ignore[assignment]  # a pane written by hand has none; classify then asks the clock
     text: str | None = None
     cols: int | None = None
     rows: int | None = None
     activity: Time | None = None
+    changed: Time | None = None
     tz: str | None = None
     title: str | None = None
+    unmarked: bool | None = None
     turn: Turn | None = None
 
 
 class Verdict(Seat, kw_only=True, tag="verdict"):
-    """What became of the turn on a screen (design.md section 2); `resolved` and `ticket` come from fleet-resolve.
+    """What became of the turn on a screen; `resolved`, `ticket`, `began` and `credential_id` come from fleet-resolve.
 
     `rolled`: `resetsAt` is tomorrow's for a time of day that had passed, and nothing says when it was drawn.
+    `block`: a hash of what the turn drew; `proved` is false for an end that is only inferred, until a second look.
     """
+
+    told: ClassVar[bool] = True
 
     outcome: Outcome
     reason: str | None = None
@@ -131,8 +150,17 @@ class Verdict(Seat, kw_only=True, tag="verdict"):
     screen: str | None = None
     event: str | None = None
     at: Time | None = None
+    undated: bool | None = None
+    source: Source | None = None
+    block: str | None = None
+    proved: bool | None = None
+    stopped: bool | None = None
+    passed: bool | None = None
+    unmarked: bool | None = None
     resolved: bool | None = None
     ticket: str | None = None
+    began: Time | None = None
+    credential_id: str | None = None
 
 
 class VerdictHead(msgspec.Struct, kw_only=True, tag_field="type", tag="verdict"):
@@ -147,6 +175,8 @@ class VerdictHead(msgspec.Struct, kw_only=True, tag_field="type", tag="verdict")
 
 class Tmux(Record, kw_only=True, tag="tmux"):
     """A tmux server came, went, or does not answer. Only `down` releases members."""
+
+    printed: ClassVar[bool] = True
 
     server: str
     state: Literal["up", "down", "unreachable"]
@@ -169,7 +199,11 @@ class LeadPane(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel",
 
 
 class Outage(Record, kw_only=True):
-    """What an incident and a quarantine share. `evidence`: the event ids that counted."""
+    """What an incident and a quarantine share. `evidence`: the event ids that counted; `again`: the probe failed."""
+
+    printed: ClassVar[bool] = True
+    said_again: ClassVar[bool] = True
+    told: ClassVar[bool] = True
 
     id: str
     credential_id: Name
@@ -178,6 +212,7 @@ class Outage(Record, kw_only=True):
     profiles: list[str] = msgspec.field(default_factory=lambda: [])
     leads: list[LeadPane] = msgspec.field(default_factory=lambda: [])
     evidence: list[str] = msgspec.field(default_factory=lambda: [])
+    again: bool | None = None
 
 
 class Incident(Outage, kw_only=True, tag="incident"):
@@ -192,11 +227,41 @@ class Quarantine(Outage, kw_only=True, tag="quarantine"):
 
     quarantined_for_seconds: float
     until: Time
-    source: Literal["cooldown", "resetsAt"]
+    source: Literal["cooldown", "resetsAt", "usage"]
+
+
+class Ended(Record, kw_only=True, tag="ended"):
+    """An incident or quarantine is over: its `id`, how many `seconds` it lasted, and what ended it."""
+
+    printed: ClassVar[bool] = True
+    said_again: ClassVar[bool] = True
+    told: ClassVar[bool] = True
+
+    id: str
+    kind: Literal["incident", "quarantine"]
+    credential_id: Name
+    seconds: float
+    why: Literal["time", "released", "worked"]
+
+
+class Nearly(Record, kw_only=True, tag="nearly"):
+    """A credential has used up most of what one `window` of its plan allows; said once a window."""
+
+    printed: ClassVar[bool] = True
+    told: ClassVar[bool] = True
+
+    id: str
+    credential_id: Name
+    window: str
+    used_percent: float
+    resets_at: Time | None = None
 
 
 class Unmapped(Record, kw_only=True, tag="unmapped"):
     """Evidence whose profile nobody configured: it counts for no credential, and is said."""
+
+    printed: ClassVar[bool] = True
+    told: ClassVar[bool] = True
 
     id: str
     event: str
@@ -205,6 +270,46 @@ class Unmapped(Record, kw_only=True, tag="unmapped"):
     profile: str | None = None
     reason: str
     lead: PaneId | None = None
+
+
+class Usage(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
+    """How much of one window of a plan (`5h`, `weekly`) is used up."""
+
+    window: str
+    used_percent: float
+    resets_at: Time | None = None
+
+
+class Signal(Record, kw_only=True, tag="signal"):
+    """What an agent itself says of its turn or its limits. `prompt`: the agent's own id of the turn's prompt."""
+
+    id: str
+    source: Literal["hook", "log", "statusline"]
+    said: Literal["begin", "end", "failure", "blocked", "usage"]
+    agent: str | None = None
+    server: str | None = None
+    target: PaneId | None = None
+    session: str | None = None
+    prompt: str | None = None
+    cause: Cause | None = None
+    text: str | None = None
+    resets_at: Time | None = None
+    usage: list[Usage] | None = None
+
+
+class Resume(Record, kw_only=True, tag="resume"):
+    """A failed member was prompted again, or why it was not; `probe`: the one that tries the credential first."""
+
+    printed: ClassVar[bool] = True
+
+    id: str
+    credential_id: Name
+    server: str
+    target: PaneId
+    ticket: str | None = None
+    outcome: str
+    reason: str
+    probe: bool | None = None
 
 
 class Spawn(Record, kw_only=True, tag="spawn"):
@@ -276,6 +381,8 @@ class Credential(Record, kw_only=True, tag="credential"):
 class Delivery(Record, kw_only=True, tag="delivery"):
     """What became of one attempt to put a notice into a lead's pane. Only `submitted` is success."""
 
+    printed: ClassVar[bool] = True
+
     id: str
     server: str
     target: PaneId
@@ -303,6 +410,20 @@ class Notice(Record, kw_only=True, tag="notice"):
 
 
 R = TypeVar("R", bound=msgspec.Struct)
+
+
+def _types(cls: type[Record]) -> Iterator[tuple[str, type[Record]]]:
+    for below in cls.__subclasses__():
+        # What only gathers shared fields has types below it, and no line of its own.
+        if not below.__subclasses__():
+            yield str(below.__struct_config__.tag), below
+        yield from _types(below)
+
+
+TYPES: dict[str, type[Record]] = dict(_types(Record))
+PRINTED = frozenset(kind for kind, cls in TYPES.items() if cls.printed)
+SAID_AGAIN = frozenset(kind for kind, cls in TYPES.items() if cls.said_again)
+TOLD = {kind: cls for kind, cls in TYPES.items() if cls.told}
 
 
 class _Head(msgspec.Struct):

@@ -127,3 +127,19 @@ def test_fields_nobody_knows_survive_from_pane_to_verdict() -> None:
 def test_times_are_whole_milliseconds(ts: str, ms: int) -> None:
     assert records.to_ms(ts) == ms
     assert records.to_ms(records.to_ts(ms)) == ms
+
+
+def test_a_type_says_what_it_is_for() -> None:
+    """fleetd prints news; what is committed before it is written is said again; notify reads what it may tell."""
+    news = {"incident", "quarantine", "ended", "nearly", "unmapped", "delivery", "resume", "tmux"}
+    assert news == records.PRINTED
+    assert {"incident", "quarantine", "ended"} == records.SAID_AGAIN
+    assert records.TOLD.keys() == {"incident", "quarantine", "unmapped", "ended", "nearly", "verdict"}
+    assert records.SAID_AGAIN <= records.PRINTED
+
+
+def test_every_type_of_record_is_known_by_its_tag_and_nothing_else_is() -> None:
+    assert {"pane", "verdict", "incident", "signal", "notice"} <= records.TYPES.keys()
+    assert not {"record", "seat", "outage", "turn"} & records.TYPES.keys()
+    records.decode_exact(b'{"type":"pane"}', records.Pane)
+    assert records.TYPES["pane"] is records.Pane

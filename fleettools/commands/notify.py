@@ -75,10 +75,7 @@ class _Filter:
                     yield batch
 
         source = Spoken(files, self._ctx.out, self._ctx.messages, TICK)
-        kinds: tuple[type[records.Record], ...] = (
-            records.Incident, records.Quarantine, records.Unmapped, records.Verdict,
-        )  # fmt: skip
-        consume = {kind.__name__.lower(): self._consumer(kind) for kind in kinds}
+        consume = {kind: self._consumer(cls) for kind, cls in records.TOLD.items()}
         self._worker.start()
         try:
             status = pump(source, self._ctx.out, self._ctx.messages, consume, strict=self._ctx.strict)

@@ -144,7 +144,7 @@ class _Case:
             reset = resets.read(found.text, records.to_ms(at), pane.tz, brief=found.outcome == "retrying")
             rolled = reset is not None and not pane.activity and resets.rolled(found.text, records.to_ms(at), pane.tz)
         line = scrubbed(found.line.strip())
-        path = "fast" if found.outcome in records.ENDED and self._is_fast() and not pane.gone else self.path
+        path = "fast" if found.outcome in records.ENDINGS and self._is_fast() and not pane.gone else self.path
         return records.Verdict(
             ts=ts, boot=pane.boot, up=pane.up, server=pane.server, target=pane.target, pid=pane.pid, dead=pane.dead,
             gone=pane.gone, name=pane.name, profile=pane.profile, agent=pane.agent, lead=pane.lead, role=pane.role,

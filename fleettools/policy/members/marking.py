@@ -80,7 +80,7 @@ def _look(member: MemberState, look: records.Verdict, ts_ms: int, settled: Settl
         state = after.state if stays else _STATE.get(look.outcome, after.state)
         return entered(after, state, ts_ms), Answer(found.reason, look.event)
     late = found.kind == "same" and ts_ms < max(after.turn.seen_ms, after.since_ms)
-    if look.outcome in records.ENDED:
+    if look.outcome in records.ENDINGS:
         after, answer = _ended(after, look, ts_ms, settled, found.reason)
     elif late or look.outcome == "stale":
         answer = Answer(found.reason)
@@ -121,7 +121,7 @@ def _new_turn(member: MemberState, look: records.Verdict, ts_ms: int) -> MemberS
     )
     past = turns.remembered(member.past, before)
     after = msgspec.structs.replace(member, turn=turn, count=count, past=past, gone=False)
-    if before is None or member.state not in FAILED or look.outcome in records.ENDED:
+    if before is None or member.state not in FAILED or look.outcome in records.ENDINGS:
         return after
     return entered(after, "idle", ts_ms)
 

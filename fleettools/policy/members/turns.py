@@ -50,7 +50,7 @@ class TurnState(msgspec.Struct, kw_only=True, omit_defaults=True):
     @property
     def ended(self) -> bool:
         """Whether an outcome ended it."""
-        return self.outcome in records.ENDED
+        return self.outcome in records.ENDINGS
 
     @property
     def open_ticket(self) -> str | None:
@@ -70,7 +70,7 @@ def place(turn: TurnState | None, past: list[PastTurn], look: records.Verdict, t
     """The turn that a look belongs to; first match wins."""
     prompt = prompt_of(look)
     if turn is None:
-        begins = prompt is not None or look.outcome in records.ENDED or look.outcome in AT_WORK
+        begins = prompt is not None or look.outcome in records.ENDINGS or look.outcome in AT_WORK
         return Place("new", "the first look") if begins else Place("none", "no turn yet")
     if turn.delivered_at_ms is not None and turn.screen is None and not turn.ended:
         return _first_prompt(turn, past, look, ts_ms)
@@ -138,6 +138,10 @@ def remembered(past: list[PastTurn], turn: TurnState | None) -> list[PastTurn]:
 
 def final(first: records.Outcome | None, then: records.Outcome) -> records.Outcome:
     """A turn's outcome after another ended one: the first stays, but backend_error and exhausted replace completed."""
-    if first is None or first not in records.ENDED or (first == "completed" and then in ("backend_error", "exhausted")):
+    if (
+        first is None
+        or first not in records.ENDINGS
+        or (first == "completed" and then in ("backend_error", "exhausted"))
+    ):
         return then
     return first

@@ -226,7 +226,7 @@ def items_of(record: records.Record, now_ms: int) -> list[Item]:
         if record.outcome == "blocked" and record.event:
             facts = Facts(kind="blocked", workers=workers, member=record.target)
             return [item(f"blocked:{record.event}", record.server, record.lead, facts)]
-        if record.outcome in records.ENDED and record.ticket and record.resolved is not False:
+        if record.outcome in records.ENDINGS and record.ticket and record.resolved is not False:
             facts = Facts(kind="ticket", ticket=record.ticket, outcome=record.outcome, workers=workers)
             return [item(reminder_id(record.ticket, 0), record.server, record.lead, facts)]
     return []
