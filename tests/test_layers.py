@@ -10,13 +10,14 @@ import fleettools
 PACKAGE = Path(fleettools.__file__).parent
 
 # Each room may import what stands before it, and itself. Doors are handed in: only the last rooms name them.
-ORDER = ("errors", "records", "screens", "policy", "config", "services", "commands", "daemon", "demo", "api")
+VALUES = ("errors", "seen", "records", "moments")
+ORDER = (*VALUES, "screens", "policy", "config", "services", "commands", "daemon", "demo", "api")
 BESIDE = {"cli": "commands", "completion": "commands"}
 ABOVE = {"fleettools.commands.fleetd": "api"}  # the command of the daemon stands over it
-DOORS = {"errors", "records", "screens", "config"}  # what adapters may import, besides each other
+DOORS = {*VALUES, "screens", "config"}  # what adapters may import, besides each other
 ENTER_DOORS = {"commands", "daemon", "demo", "api"}
 
-PURE = ("errors", "records", "screens", "policy", "config")
+PURE = (*VALUES, "screens", "policy", "config")
 PLAIN = {
     "bisect",
     "collections",

@@ -7,6 +7,7 @@ from typing import Any
 from fleettools import records
 from fleettools.adapters import signals
 from fleettools.errors import BadInput, UsageError
+from fleettools.moments import Moment
 
 
 def now_ms() -> int:
@@ -38,6 +39,13 @@ def boot() -> str | None:
         except OSError:
             return None
     return _boot
+
+
+def moment() -> Moment:
+    """Now, on both clocks."""
+    if os.environ.get("FLEET_NOW"):
+        return Moment(now_ms())
+    return Moment(now_ms(), boot(), round(up() * 1000))
 
 
 def stamp() -> dict[str, Any]:

@@ -4,6 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 
 from fleettools.adapters import clock
+from fleettools.moments import Moment
 
 
 class MemoryStore:
@@ -40,6 +41,12 @@ class MemoryStore:
 
     def now_ms(self) -> int:
         return clock.now_ms()
+
+    def moment(self) -> Moment:
+        return clock.moment()
+
+    def placed(self, made: Moment) -> Moment:
+        return made
 
     def close(self) -> None:
         return None

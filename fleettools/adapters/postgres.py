@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fleettools.adapters import clock
 from fleettools.adapters.sql import SqlStore, Statement
 from fleettools.errors import CannotWrite, FleetError, Unavailable, UsageError
+from fleettools.moments import Moment
 
 if TYPE_CHECKING:
     import psycopg
 
 T = TypeVar("T")
 
+ANCHOR_MS = 60_000
 PATIENCE = 5.0  # seconds for a connection, and for a server that restarts to come back
 
 # The lock keeps first opens apart: IF NOT EXISTS alone fails when two create the same table at once.
@@ -39,6 +41,7 @@ class PostgresStore(SqlStore):
         self._url = url
         self._place, self._password = self._parsed()
         self._connection: psycopg.Connection[Any] | None = None
+        self._anchor: tuple[Moment, Moment] | None = None  # the server's clock and this machine's at one moment
         try:
             self._connection = self._connected()
         except self._driver.Error as error:
@@ -47,6 +50,16 @@ class PostgresStore(SqlStore):
     def now_ms(self) -> int:
         # The server's clock is the one that all machines share; a fixed clock is fixed for it too.
         return clock.now_ms() if os.environ.get("FLEET_NOW") else int(self._rows(_CLOCK, ())[0][0])
+
+    def moment(self) -> Moment:
+        return Moment(self.now_ms())
+
+    def placed(self, made: Moment) -> Moment:
+        # Asked once a minute: asked each time, the way to the server would move two records apart.
+        if self._anchor is None or not 0 <= clock.moment().since(self._anchor[1]) < ANCHOR_MS:
+            self._anchor = self.moment(), clock.moment()
+        there, here = self._anchor
+        return there.plus(made.since(here))
 
     def close(self) -> None:
         if self._connection is not None:

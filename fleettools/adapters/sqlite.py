@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 from fleettools.adapters import clock
 from fleettools.adapters.sql import SqlStore, Statement
 from fleettools.errors import CannotWrite, FleetError, Unavailable, UsageError
+from fleettools.moments import Moment
 
 T = TypeVar("T")
 
@@ -46,6 +47,13 @@ class SqliteStore(SqlStore):
 
     def now_ms(self) -> int:
         return clock.now_ms()
+
+    def moment(self) -> Moment:
+        return clock.moment()
+
+    def placed(self, made: Moment) -> Moment:
+        here = clock.moment()
+        return here.plus(made.since(here))
 
     def close(self) -> None:
         if self._connection is not None:

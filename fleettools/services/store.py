@@ -10,9 +10,11 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from fleettools.errors import Unavailable
+from fleettools.moments import Moment
 
 T = TypeVar("T")
 A = TypeVar("A")
+F = TypeVar("F")
 
 
 class Store(Protocol):
@@ -29,6 +31,15 @@ class Store(Protocol):
 
     def now_ms(self) -> int:
         """The store's clock: this machine's, or for a shared store the server's."""
+
+    def moment(self) -> Moment:
+        """Now on the store's clock, to tell what is over; with this machine's boot unless the clock is a server's."""
+
+    def placed(self, made: Moment) -> Moment:
+        """When a record was made, on the store's clock: that clock less the record's age. In memory, the record's own.
+
+        The age is measured by this machine's clocks: by the one of this boot if the record is of it.
+        """
 
     def close(self) -> None:
         """Let go of files and connections."""
@@ -53,10 +64,20 @@ def change(store: Store, key: str, shape: type[T], step: Callable[[T | None], tu
     The step runs again when another process changed the key meanwhile. A step that gives back the very object it
     was given (or an equal one) writes nothing.
     """
+    return change_knowing(store, key, shape, lambda: None, lambda before, _: step(before))
+
+
+def change_knowing(
+    store: Store, key: str, shape: type[T], gather: Callable[[], F], step: Callable[[T | None, F], tuple[T | None, A]]
+) -> A:
+    """Commit a pure step that needs more than the value: `gather` looks it up, each time after the value was read.
+
+    So the step may take it that what was gathered is no older than the value.
+    """
     while True:
         value, version = store.get(key)
         before = _decoded(key, value, shape)
-        after, answer = step(before)
+        after, answer = step(before, gather())
         encoded = None if after is None else msgspec.json.encode(after)
         if encoded == value or store.put(key, encoded, version):
             return answer

@@ -8,9 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from fleettools.adapters import clock
 from fleettools.adapters.stores import open_store
 from fleettools.errors import Unavailable
-from fleettools.services.store import Store, change, read, read_all
+from fleettools.moments import Moment
+from fleettools.services.store import Store, change, change_knowing, read, read_all
 
 
 class Count(msgspec.Struct):
@@ -137,6 +139,50 @@ def test_the_clock_runs_in_milliseconds(store: Store, monkeypatch: pytest.Monkey
     assert store.now_ms() >= first
     monkeypatch.setenv("FLEET_NOW", "2026-01-31T12:00:00.250Z")
     assert store.now_ms() == 1_769_860_800_250
+
+
+def test_a_record_is_placed_on_the_store_s_clock(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its age is measured on the clock of its boot if that is this one, else on this machine's wall clock."""
+    monkeypatch.delenv("FLEET_NOW", raising=False)
+    here = Moment(1_000_000, "here", 50_000)
+    monkeypatch.setattr(clock, "moment", lambda: here)
+    monkeypatch.setattr(clock, "now_ms", lambda: here.ms)
+    store = open_store(url, silent)
+    hour = 3_600_000
+    stepped = Moment(1_000_000 - hour, "here", 40_000)  # 10 s old; the wall clock was set an hour ahead since
+    elsewhere = Moment(1_000_000 - 7000, "there", 9)
+    if url == "memory:":
+        assert (store.placed(stepped), store.placed(elsewhere)) == (stepped, elsewhere)
+    elif url.startswith("sqlite"):
+        assert store.moment() == here
+        assert store.placed(stepped) == Moment(990_000, "here", 40_000)
+        assert store.placed(elsewhere) == Moment(993_000, "here", 43_000)
+    else:
+        now = store.moment()
+        assert now.boot is None and now.ms > 1_700_000_000_000
+        placed = store.placed(stepped)
+        assert placed.boot is None and 9_900 < now.ms - placed.ms <= 10_000
+        assert store.placed(elsewhere).ms - placed.ms == 3_000
+    store.close()
+
+
+def test_what_a_step_has_to_know_is_gathered_after_each_reading(store: Store) -> None:
+    change(store, "c", Count, lambda old: (Count(n=1), None))
+    seen: list[tuple[int, int]] = []
+
+    def gather() -> int:
+        if not seen:  # somebody is faster once
+            change(store, "c", Count, lambda old: (Count(n=2), None))
+        return len(seen)
+
+    def step(old: Count | None, known: int) -> tuple[Count | None, None]:
+        assert old is not None
+        seen.append((old.n, known))
+        return Count(n=old.n + 10), None
+
+    change_knowing(store, "c", Count, gather, step)
+    assert seen == [(1, 0), (2, 1)]
+    assert read(store, "c", Count) == Count(n=12)
 
 
 def test_change_commits_a_step_and_an_unchanged_value_writes_nothing(store: Store) -> None:
