@@ -56,6 +56,17 @@ def significant(screen: Screen) -> list[Item]:
     return screen.telling
 
 
+def drawn(screen: Screen) -> list[Item]:
+    """What the turn itself drew: neither signs of work nor remarks, which come and go."""
+    return [item for item in significant(screen) if item.kind not in ("busy", "retry", "notice")]
+
+
+def is_marked(screen: Screen) -> bool:
+    """Whether the agent's own mark of a turn's end stands below all that the turn drew."""
+    kinds = [item.kind for item in screen.items if item.kind not in ("chrome", "notice")]
+    return bool(kinds) and kinds[-1] in ("done", "end")
+
+
 def failing(screen: Screen, notes: list[str]) -> list[Item]:
     """The items at the block's end that are the agent's own failure, last first; empty when there is none."""
     items = [item for item in significant(screen) if item.kind != "busy"]

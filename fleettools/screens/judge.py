@@ -29,6 +29,8 @@ from fleettools.screens.sgr import lines_of, squeezed
 
 LEGACY = Own("legacy", r"(?i)\bAPI Error\s*:")
 RAW_LINES = 20
+GONE = "pane gone"
+_FRAMES = dict.fromkeys(range(0x2500, 0x25A0))  # lines and blocks that grow and shrink with the pane
 _BUSY_ANYWHERE = ("esctointerrupt", "esctocancel", "escinterrupt", "ctrl+ctointerrupt", "ctrl+ctostop")
 _SHELL = r"[\w.-]+@[\w.-]+[: ][^\n]*[$#%❯](?: .*)?$|(?:bash|sh|zsh)-[\d.]+[$#](?: .*)?$"
 _CHOICE = r"\W{0,4}[❯›●▸→▶>]\s*\d+[.)] \S"
@@ -60,6 +62,7 @@ class Outcome(NamedTuple):
     cause: str | None = None
     attempt: int | None = None
     text: str = ""
+    stopped: bool = False
 
 
 class Judgement(msgspec.Struct):
@@ -108,7 +111,9 @@ class _Case:
     def outcome(self) -> Outcome:
         """See the head of this module."""
         if self.pane.gone or self.pane.dead:
-            return Outcome("failed", "pane gone")
+            return Outcome("failed", GONE)
+        if self.pane.unmarked:
+            return Outcome("stale", "the pane is a member no more")
         if self.look is None:
             return (None if self.screen.lines else self._empty()) or self._unknown_agent()
         for step in (self._stale, self._asking, self._busy, self._stopped, self._empty, self._failure, self._too_fast):
@@ -131,9 +136,8 @@ class _Case:
         """The record of an outcome."""
         pane = self.pane
         ts = pane.ts or ""
-        at = ts
-        if pane.activity and records.to_ms(pane.activity) < records.to_ms(ts):
-            at = pane.activity
+        at = pane.changed or min(ts, pane.activity or ts, key=records.to_ms)
+        dated = bool(pane.changed or pane.activity)
         screen = screen_id(self.screen)
         turn = pane.turn.id if pane.turn else ""
         event = turn or f"{screen}@{pane.server or ''}/{pane.target or ''}"
@@ -142,7 +146,7 @@ class _Case:
             from fleettools.screens import resets  # late: its patterns are a twentieth of a start
 
             reset = resets.read(found.text, records.to_ms(at), pane.tz, brief=found.outcome == "retrying")
-            rolled = reset is not None and not pane.activity and resets.rolled(found.text, records.to_ms(at), pane.tz)
+            rolled = reset is not None and not dated and resets.rolled(found.text, records.to_ms(at), pane.tz)
         line = scrubbed(found.line.strip())
         path = "fast" if found.outcome in records.ENDINGS and self._is_fast() and not pane.gone else self.path
         return records.Verdict(
@@ -151,7 +155,20 @@ class _Case:
             outcome=found.outcome, reason=found.reason, line=line or None, pattern=found.pattern,  # type: ignore[arg-type]
             coverage=self._coverage(), path=path, cause=found.cause, attempt=found.attempt,  # type: ignore[arg-type]
             resets_at=records.to_ts(reset) if reset else None, rolled=rolled or None, screen=screen, event=event, at=at,
+            undated=None if dated else True, block=self._block(), proved=self._proved(found),
+            stopped=found.stopped or None, unmarked=pane.unmarked,
         )  # fmt: skip
+
+    def _block(self) -> str | None:
+        """The hash of what the turn itself drew, None while it has drawn nothing."""
+        drawn = "".join(item.words for item in evidence.drawn(self.screen)).translate(_FRAMES)
+        return hashlib.sha256(drawn.encode(errors="replace")).hexdigest()[:16] if drawn else None
+
+    def _proved(self, found: Outcome) -> bool | None:
+        """False for an end that is only inferred."""
+        if found.outcome == "completed" and not evidence.is_marked(self.screen):
+            return False
+        return False if found.outcome == "failed" and found.reason != GONE else None
 
     def _coverage(self) -> records.Coverage:
         if self.rules.configured:
@@ -302,7 +319,7 @@ class _Case:
     def _stopped(self) -> Outcome | None:
         items = evidence.significant(self.screen)
         if items and items[-1].kind == "stop":
-            return Outcome("idle", "a person stopped the turn", items[-1].lines[0])
+            return Outcome("idle", "a person stopped the turn", items[-1].lines[0], stopped=True)
         if self.screen.fresh:
             return Outcome("idle", "no turn yet")
         left = self._left()

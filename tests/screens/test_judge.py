@@ -219,3 +219,49 @@ def test_an_empty_screen_ends_no_turn(agent: str, text: str) -> None:
     assert verdict(agent, text).outcome == "idle"
     assert verdict(agent, text, turn=turn(30.0)).outcome == "stale"
     assert verdict(agent, text, turn=turn(30.0, OVERLOADED)).outcome == "stale"
+
+
+# Rule: `block` is what the turn drew, blind to width, spinner, remarks and composer; absent while it drew nothing.
+def test_the_block_is_what_the_turn_itself_drew() -> None:
+    text = "Both limits are off by one, and the second is never read again by anyone."
+    wide, narrow = (verdict("claude", drawing.reply("claude", text, width)) for width in (100, 50))
+    assert wide.block and wide.block == narrow.block
+    assert verdict("claude", drawing.reply("claude", text + " Not so.")).block != wide.block
+    typing = drawing.reply("claude", text).replace("❯\xa0", "❯ and the third?").replace("❯ \n", "❯ and the third?\n")
+    assert verdict("claude", typing).block == wide.block
+    busy = drawing._on("claude", [f"⏺ {text}", "", "✻ Sailing… (12s · esc to interrupt)"])
+    assert (verdict("claude", busy).outcome, verdict("claude", busy).block) == ("working", wide.block)
+    assert verdict("claude", drawing._on("claude", ["✻ Sailing… (2s · esc to interrupt)"])).block is None
+
+
+# Rule: an end without the agent's own mark is not proved; a worded failure, a mark and a vanished pane need no proof.
+PROOFS = [
+    ("a reply and the mark of the end", drawing.reply("claude", "All done."), None, None),
+    ("a reply alone", drawing._on("claude", ["⏺ All done."]), None, False),
+    ("too fast", drawing.reply("claude", "All done."), 0.5, False),
+    ("a worded failure", OVERLOADED, None, None),
+    ("a sign of work", drawing._on("claude", ["✻ Sailing… (2s · esc to interrupt)"]), None, None),
+]
+
+
+@pytest.mark.parametrize(("text", "seconds", "proved"), [row[1:] for row in PROOFS], ids=[row[0] for row in PROOFS])
+def test_an_end_that_is_only_inferred_says_so(text: str, seconds: float | None, proved: bool | None) -> None:
+    assert verdict("claude", text, turn=turn(seconds)).proved is proved
+
+
+def test_a_person_who_stops_a_turn_is_told_from_a_pane_without_one() -> None:
+    text = drawing._on("claude", ["⏺ I look.", "", "  ⎿  Interrupted · What should Claude do instead?"])
+    assert (verdict("claude", text).outcome, verdict("claude", text).stopped) == ("idle", True)
+    assert verdict("claude", "").stopped is None
+
+
+def test_at_is_the_look_that_first_showed_the_text_and_says_when_nothing_tells() -> None:
+    seen = verdict("claude", OVERLOADED, changed="2026-11-30T01:58:00.000Z", activity="2026-11-30T01:59:00.000Z")
+    assert (seen.at, seen.undated) == ("2026-11-30T01:58:00.000Z", None)
+    assert verdict("claude", OVERLOADED, activity="2026-11-30T01:59:00.000Z").undated is None
+    assert verdict("claude", OVERLOADED).undated is True
+
+
+def test_a_pane_that_is_a_member_no_more_is_stale() -> None:
+    found = verdict("claude", None, unmarked=True)
+    assert (found.outcome, found.unmarked) == ("stale", True)
