@@ -1,0 +1,80 @@
+"""What one fleetd leaves in the store: that it lives, and what it has printed, so that no restart repeats or loses it.
+
+A daemon is called `host:socket path`, as the tmux server that it watches, without the server's pid.
+"""
+
+import hashlib
+from collections.abc import Iterable
+
+import msgspec
+
+DAEMONS = "daemon/"
+BEAT_S = 10.0  # between two signs of life
+LATE_S = 60.0  # after which a running fleetd that gave none is thought to hang
+KEEP_MS = 3_600_000  # far longer than anything is written again
+MOST = 1024  # marks of what was printed
+MOST_PANES = 4096
+MOST_ENDS = 4  # of one pane
+
+
+class DaemonState(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What is stored under `daemon/<host>/<socket>`; times are in ms on the store's clock.
+
+    `pid` is that of a running `fleetd run`, 0 once it has ended well; `once`: the last sign of life is from a
+    `fleetd --once`, which leaves no pid. `printed`: mark of a line -> when it was flushed. `ends`: pane -> marks of
+    the ends of turns that the journal has. `faults`: what the last --once found wrong. `server`: the tmux server's pid.
+    """
+
+    since_ms: int = 0
+    beat_ms: int = 0
+    pid: int = 0
+    once: bool = False
+    server: str = ""
+    printed: dict[str, int] = {}
+    ends: dict[str, list[str]] = {}
+    faults: list[str] = []
+
+
+def daemon_key(daemon: str) -> str:
+    """Where the store keeps a daemon, `host:socket path`."""
+    host, _, socket = daemon.partition(":")
+    return f"{DAEMONS}{host}/{socket}"
+
+
+def concerns(daemon: str, server: str | None) -> bool:
+    """Whether a pane of this tmux server (`host:socket path:server pid`) is one that the daemon watches."""
+    return server is not None and server.rpartition(":")[0] == daemon
+
+
+def mark(line: bytes) -> str:
+    """What stands for a line among those that were printed: equal for equal bytes, its newline aside."""
+    return hashlib.sha256(line.rstrip(b"\n")).hexdigest()[:16]
+
+
+def started(state: DaemonState | None, pid: int, once: bool, now_ms: int) -> DaemonState:
+    """The state at a start; what was printed before stays known."""
+    before = state or DaemonState()
+    return msgspec.structs.replace(before, since_ms=now_ms, beat_ms=now_ms, pid=0 if once else pid, once=once)
+
+
+def beaten(state: DaemonState | None, now_ms: int) -> DaemonState:
+    """The state after a sign of life."""
+    return msgspec.structs.replace(state or DaemonState(), beat_ms=now_ms)
+
+
+def stopped(state: DaemonState | None, now_ms: int) -> DaemonState:
+    """The state after a clean end."""
+    return msgspec.structs.replace(state or DaemonState(), beat_ms=now_ms, pid=0)
+
+
+def hangs(state: DaemonState, now_ms: int) -> bool:
+    """Whether a fleetd should be running and gave no sign of life lately: it was killed, or stands still."""
+    return bool(state.pid) and not 0 <= now_ms - state.beat_ms <= LATE_S * 1000
+
+
+def printed(state: DaemonState | None, marks: Iterable[str], now_ms: int) -> DaemonState:
+    """The state after these lines were flushed; what is too old to be written again is forgotten."""
+    before = state or DaemonState()
+    kept = {known: at for known, at in before.printed.items() if abs(now_ms - at) <= KEEP_MS}
+    kept |= dict.fromkeys(marks, now_ms)
+    return msgspec.structs.replace(before, printed=dict(list(kept.items())[-MOST:]), beat_ms=now_ms)
