@@ -15,9 +15,9 @@ CALLS = {
     "fleet-scrape": [], "fleet-classify": [], "fleet-resolve": [], "fleet-correlate": [], "fleet-notify": [],
     "fleet-gate": ["--profile", "a"], "fleet-spawn": ["a"], "fleet-send": ["%1"], "fleet-reply": ["t-1"],
     "fleet-collect": ["t-1"], "fleet-release": ["%1"], "fleet-list": [], "fleet-profiles": [], "fleetd": ["--once"],
-    "fleet-replay": ["."],
+    "fleet-replay": ["."], "fleet-timeline": [],
 }  # fmt: skip
-STORED = sorted(set(CALLS) - {"fleet-classify", "fleet-replay", "fleet-scrape"})
+STORED = sorted(set(CALLS) - {"fleet-classify", "fleet-replay", "fleet-scrape", "fleet-timeline"})
 VERDICT = b'{"type":"verdict","ts":"2026-01-31T12:00:00.000Z","outcome":"completed","server":"h:/s:1","target":"%1"}\n'
 SPAWN = b'{"type":"spawn","profile":"a"}\n'
 INCIDENT = b'{"type":"incident","ts":"2026-01-31T12:00:00.000Z","id":"i","credentialId":"c","windowSeconds":60,'

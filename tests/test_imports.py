@@ -36,7 +36,10 @@ def loaded(command: str, args: list[str], record: dict[str, str] | None, folder:
     return {name for name in names if name in HEAVY}
 
 
-@pytest.mark.parametrize("command", ["classify", "resolve", "correlate", "notify", "scrape", "gate", "list", "fleetd"])
+STARTED = ["classify", "resolve", "correlate", "notify", "scrape", "gate", "list", "timeline", "fleetd"]
+
+
+@pytest.mark.parametrize("command", STARTED)
 @pytest.mark.parametrize("flag", ["--help", "--version"])
 def test_help_and_version_load_nothing_heavy(command: str, flag: str, tmp_path: Path) -> None:
     assert loaded(command, [flag], None, tmp_path) == set()
@@ -55,6 +58,7 @@ def test_help_and_version_load_nothing_heavy(command: str, flag: str, tmp_path: 
         pytest.param("list", [], None, {"sqlite3"}, id="the fleet in a pipe"),
         pytest.param("profiles", [], None, {"sqlite3"}, id="the profiles in a pipe"),
         pytest.param("collect", [], None, {"sqlite3"}, id="collect with nothing to collect"),
+        pytest.param("timeline", ["--json"], ERROR, set(), id="the story as an object"),
         pytest.param("notify", ["--pending"], None, {"sqlite3"}, id="the outbox"),
     ],
 )

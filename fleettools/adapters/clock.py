@@ -2,6 +2,8 @@
 
 import os
 import time
+from contextlib import suppress
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from fleettools import records
@@ -78,3 +80,13 @@ def local_zone() -> str | None:
         return named if named == "UTC" or ("/" in named and not named.startswith("/")) else None
     link = os.path.realpath("/etc/localtime")
     return link.partition("zoneinfo/")[2].removeprefix("posix/") or (None if os.path.exists(link) else "UTC")
+
+
+def zone() -> tzinfo:
+    """This host's time zone, for times that a person reads."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    with suppress(ZoneInfoNotFoundError, ValueError):
+        if name := local_zone():
+            return ZoneInfo(name)
+    return datetime.now().astimezone().tzinfo or UTC

@@ -1,7 +1,8 @@
 """A view on standard output: one JSON line in a pipe, rich tables on a terminal."""
 
+import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,6 +12,7 @@ from fleettools.adapters.streams import Output
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
     from fleettools.policy.views import View
 
@@ -28,6 +30,22 @@ def show(
         if every is None:
             return
         clock.sleep(every)
+
+
+def drawn(lines: "Iterable[Text]", width: int) -> bytes:
+    """Lines that fit the width as they stand; with colours only on a terminal, and not under NO_COLOR."""
+    from rich.console import Console
+
+    coloured = os.isatty(1) and not os.environ.get("NO_COLOR")
+    # The width is one more, because rich would break a line that fills the whole of it.
+    console = Console(
+        file=io.StringIO(), width=width + 1, highlight=False, color_system="standard" if coloured else None,
+        force_terminal=coloured, legacy_windows=False,
+    )  # fmt: skip
+    for line in lines:
+        console.print(line, soft_wrap=True)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().encode()
 
 
 def _show_drawn(view: "Callable[[], View]", draw: "Callable[[View], RenderableType]", every: float | None) -> None:
