@@ -42,13 +42,16 @@ class Context:
             self._config = configfile.find(self.config_path)
         return self._config
 
-    def store(self, url: str | None) -> "Store":
-        """The store of --state, $FLEET_STATE, the configuration or the default, in this order; raises Unavailable."""
+    def store(self, url: str | None, *, view: bool = False) -> "Store":
+        """The store of --state, $FLEET_STATE, the configuration or the default, in this order; raises Unavailable.
+
+        A `view` is only read, so that a person may look at a fleet whose store is somebody else's.
+        """
         from fleettools.adapters.stores import open_store
 
         if url is None and not os.environ.get("FLEET_STATE"):
             url = self.config().state
-        return open_store(url, self.messages.warn)
+        return open_store(url, self.messages.warn, view=view)
 
 
 class Command(click.Command):

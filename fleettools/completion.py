@@ -70,7 +70,7 @@ def _store(context: click.Context) -> "Store | None":
 
     url = context.params.get("state_url") or os.environ.get("FLEET_STATE") or _config(context).state or default_path()
     path = os.path.expanduser(url.removeprefix("sqlite:"))
-    return open_store(path, lambda _text: None) if os.path.exists(path) else None
+    return open_store(path, lambda _text: None, view=True) if os.path.exists(path) else None
 
 
 def _profiles(context: click.Context) -> Candidates:

@@ -67,6 +67,10 @@ class Unusable(Unavailable):
     """There is no tmux here, or one that is too old."""
 
 
+class Undecodable(Unavailable):
+    """One row of the store cannot be read; the others can."""
+
+
 class CannotWrite(FleetError):
     """Standard output, or a file, does not take what is written."""
 

@@ -1,4 +1,4 @@
-"""Lines in, lines out: the loop of every filter, with the bad-line rule (design section 1).
+"""Lines in, lines out: the loop of every filter, with the rule for bad lines: said, left out, and 65 at the end.
 
 Output is written before the next wait for input, so a record never sits in a buffer while the input is quiet.
 """
@@ -7,12 +7,13 @@ import os
 import select
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from fleettools import records
 from fleettools.adapters import clock, signals
 from fleettools.adapters.streams import CHUNK, Messages, Output
-from fleettools.errors import BadInput, Exit, FleetError
+from fleettools.errors import BadInput, Exit, FleetError, Undecodable
 
 
 class Batch(NamedTuple):
@@ -132,8 +133,9 @@ def pump(
     """Run a filter: lines of a type in `consume` become what its handler yields, all others pass byte for byte.
 
     A handler raises BadInput for a line it cannot use: that line is said and left out, the rest goes on, and the
-    answer is Exit.BAD_INPUT; with `strict` the first one ends the run. What a handler raises else ends the run after
-    all that came before is written. `on_tick` is called at every tick of the input, also when it is never quiet.
+    answer is Exit.BAD_INPUT; with `strict` the first one ends the run. A line that a row of the store hinders
+    (Undecodable) passes on as it came, and the answer is Exit.UNAVAILABLE. What a handler raises else ends the run
+    after all that came before is written. `on_tick` is called at every tick of the input, also when it is never quiet.
     """
     try:
         return _pumped(source, out, messages, consume, strict, on_tick)
@@ -150,11 +152,10 @@ def _pumped(
     strict: bool,
     on_tick: Callable[[], Iterable[bytes]] | None,
 ) -> Exit:
-    bad = False
+    bad = unread = False
     for batch in source:
         if batch is None:
-            for data in on_tick() if on_tick else ():
-                out.write(data)
+            unread |= not _done(on_tick, b"", out, messages) if on_tick else False
             continue
         for number, raw in enumerate(batch.lines, batch.first):
             try:
@@ -164,8 +165,7 @@ def _pumped(
                 if handler is None:
                     out.write(raw)
                 else:
-                    for data in handler(raw):
-                        out.write(data)
+                    unread |= not _done(partial(handler, raw), raw, out, messages)
             except BadInput as error:
                 bad = True
                 messages.error(f"{batch.name}:{number}: {error}")
@@ -173,4 +173,17 @@ def _pumped(
                     out.flush()
                     return Exit.BAD_INPUT
     out.flush()
-    return Exit.BAD_INPUT if bad or source.unreadable else Exit.OK
+    return Exit.BAD_INPUT if bad or source.unreadable else Exit.UNAVAILABLE if unread else Exit.OK
+
+
+def _done(work: Callable[[], Iterable[bytes]], instead: bytes, out: Output, messages: Messages) -> bool:
+    """Write what the work yields; False where a row of the store hinders it: then `instead`, and it is said."""
+    try:
+        for data in work():
+            instead = b""
+            out.write(data)
+    except Undecodable as error:
+        messages.error(error, once=True)
+        out.write(instead)
+        return False
+    return True

@@ -1,7 +1,7 @@
 """A store that lives as long as the process: for replaying a stored stream, and for tests."""
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from fleettools.adapters import clock
 from fleettools.moments import Moment
@@ -10,7 +10,9 @@ from fleettools.moments import Moment
 class MemoryStore:
     """See fleettools.services.store.Store."""
 
-    def __init__(self) -> None:
+    def __init__(self, warn: Callable[[object], None]) -> None:
+        self._warn = warn
+        self._said: set[str] = set()
         self._values: dict[str, tuple[bytes, int]] = {}
         self._keys: list[str] = []
         self._deleted = 0  # the highest version ever deleted: a key that comes back starts above it
@@ -38,6 +40,11 @@ class MemoryStore:
                 return
             if key in self._values:
                 yield key, *self._values[key]
+
+    def say(self, what: str) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            self._warn(what)
 
     def now_ms(self) -> int:
         return clock.now_ms()

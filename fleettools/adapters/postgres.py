@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ANCHOR_MS = 60_000
-PATIENCE = 5.0  # seconds for a connection, and for a server that restarts to come back
+PATIENCE = 5.0  # seconds for a connection, a statement, and for a server that restarts to come back
 
 # The lock keeps first opens apart: IF NOT EXISTS alone fails when two create the same table at once.
 _TABLES = (
@@ -24,6 +24,17 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS fleet_deleted (version BIGINT NOT NULL)",
     "INSERT INTO fleet_deleted SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM fleet_deleted)",
 )
+_SETTINGS = (
+    "SELECT set_config('statement_timeout', %(patience)s, false), set_config('lock_timeout', %(patience)s, false),"
+    " set_config('default_transaction_read_only', %(view)s, false)"
+)
+# The columns of both tables, where a plain name finds them.
+_COLUMNS = (
+    "SELECT c.relname, string_agg(a.attname || ' ' || format_type(a.atttypid, NULL), ', ' ORDER BY a.attnum)"
+    " FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
+    " WHERE c.oid IN (to_regclass('fleet_state'), to_regclass('fleet_deleted')) GROUP BY c.relname"
+)
+_OURS = {"fleet_state": "key bytea, value bytea, version bigint", "fleet_deleted": "version bigint"}
 _CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 
@@ -31,12 +42,16 @@ class PostgresStore(SqlStore):
     """See fleettools.services.store.Store. Raises Unavailable, or CannotWrite when the server's disk is full.
 
     A lost connection is made again, for PATIENCE seconds. When the answer to a commit is lost with it, `put` may say
-    False though it was done: who then reads the key again sees what holds. No message shows the password.
+    False though it was done: who then reads the key again sees what holds. No message shows the password. Tables of
+    that name which are not ours are left as they are. With `view` nothing is made or written: no tables are an empty
+    store.
     """
 
     _insert_tail = "FOR SHARE"
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, warn: Callable[[object], None], *, view: bool = False) -> None:
+        super().__init__(warn)
+        self._view = view
         self._driver = _driver()
         self._url = url
         self._place, self._password = self._parsed()
@@ -67,7 +82,15 @@ class PostgresStore(SqlStore):
             self._connection = None
 
     def _rows(self, sql: str, parameters: tuple[Any, ...]) -> list[Any]:
-        return self._run(lambda connection: connection.execute(_marked(sql), parameters).fetchall())
+        def work(connection: "psycopg.Connection[Any]") -> list[Any]:
+            try:
+                return connection.execute(_marked(sql), parameters).fetchall()
+            except self._driver.errors.UndefinedTable:
+                if self._view:
+                    return []
+                raise
+
+        return self._run(work)
 
     def _commit(self, *statements: Statement) -> bool:
         def work(connection: "psycopg.Connection[Any]") -> bool:
@@ -100,14 +123,25 @@ class PostgresStore(SqlStore):
             self._url, autocommit=True, application_name="fleettools", **limits
         )
         try:
-            if fresh.execute("SELECT to_regclass('fleet_deleted')").fetchone() == (None,):
-                with fresh.transaction():
-                    for sql in _TABLES:
-                        fresh.execute(sql)
+            fresh.execute(_SETTINGS, {"patience": f"{PATIENCE}s", "view": str(self._view).lower()})
+            self._checked(fresh)
         except BaseException:
             fresh.close()
             raise
         return fresh
+
+    def _checked(self, fresh: "psycopg.Connection[Any]") -> None:
+        """Our tables are there, made now unless this is a view; raises Unavailable when others stand in their place."""
+        found = dict(fresh.execute(_COLUMNS).fetchall())
+        if not found and not self._view:
+            with fresh.transaction():
+                for sql in _TABLES:
+                    fresh.execute(sql)
+        elif found and found != _OURS:
+            what = f"{self._place}: its tables {' and '.join(sorted(found))} are not those of fleettools"
+            raise Unavailable(
+                f"{what}, and are left as they are", "name another database, or a schema with search_path"
+            )
 
     def _failure(self, error: "psycopg.Error") -> FleetError:
         text = " ".join(str(error).split())
@@ -115,6 +149,9 @@ class PostgresStore(SqlStore):
             text = text.replace(self._password, "***")
         if isinstance(error, self._driver.errors.DiskFull):
             return CannotWrite(f"{self._place}: {text}", "make room there; nothing that was stored is lost")
+        if isinstance(error, (self._driver.errors.QueryCanceled, self._driver.errors.LockNotAvailable)):
+            what = f"{self._place} has kept a statement waiting for {PATIENCE:.0f} s"
+            return Unavailable(what, "see pg_stat_activity for who holds a lock, or try again")
         return Unavailable(f"{self._place}: {text}", "check the server and the URL, or use another --state")
 
     def _parsed(self) -> tuple[str, str]:

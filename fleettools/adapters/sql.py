@@ -3,7 +3,7 @@
 Keys and values are bytes in both engines, so that a prefix is a range and the order is that of the bytes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 _GET = "SELECT value, version FROM fleet_state WHERE key = ?"
@@ -24,6 +24,15 @@ class SqlStore:
     """
 
     _insert_tail = "WHERE true"
+
+    def __init__(self, warn: Callable[[object], None]) -> None:
+        self._warn = warn
+        self._said: set[str] = set()
+
+    def say(self, what: str) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            self._warn(what)
 
     def get(self, key: str) -> tuple[bytes | None, int]:
         rows = self._rows(_GET, (_encoded(key),))

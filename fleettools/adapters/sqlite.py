@@ -2,20 +2,19 @@
 
 import os
 import sqlite3
-import stat
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
-from fleettools.adapters import clock
+from fleettools.adapters import clock, storefile
 from fleettools.adapters.sql import SqlStore, Statement
+from fleettools.adapters.storefile import APPLICATION, FORMAT, Whose
 from fleettools.errors import CannotWrite, FleetError, Unavailable, UsageError
 from fleettools.moments import Moment
 
 T = TypeVar("T")
 
 PATIENCE = 5.0  # seconds to wait for another process
-FORMAT = 1
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -27,20 +26,31 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS fleet_deleted (version INTEGER NOT NULL)",
     "INSERT INTO fleet_deleted SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM fleet_deleted)",
 )
+_UNOPENED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+_LOOK_AGAIN = (0, 0)  # no file's identity
+_BLANK = (Whose.NOBODYS, Whose.EMPTY, Whose.FRESH)
+_MARKS = (f"PRAGMA application_id = {APPLICATION}", f"PRAGMA user_version = {FORMAT}")
 
 
 class SqliteStore(SqlStore):
     """See fleettools.services.store.Store. Raises Unavailable, or CannotWrite when the disk takes nothing more.
 
-    A file that is no database is moved aside, which `warn` is told; a file that was removed or replaced while it
-    was open is opened anew.
+    A store that is damaged is moved aside, which `warn` is told; a file that never was one is left as it is. A file
+    that was removed or replaced while it was open is opened anew. With `view` nothing is made, mended or written: no
+    file is an empty store, and a damaged one is Unavailable.
     """
 
-    def __init__(self, path: str, warn: Callable[[object], None]) -> None:
+    def __init__(self, path: str, warn: Callable[[object], None], *, view: bool = False) -> None:
+        super().__init__(warn)
         if not path:
             raise UsageError("--state sqlite: names no file", "write sqlite:PATH")
-        self.path = os.path.abspath(path)
-        self._warn = warn
+        if "\0" in path:
+            raise UsageError("--state sqlite: a path with a NUL character", "name a file")
+        try:
+            self.path = os.path.abspath(path)
+        except OSError as error:  # the working directory is gone
+            raise Unavailable(f"{path}: {error.strerror}", "name the file from / on, or change directory") from None
+        self._view = view
         self._file: tuple[int, int] | None = None
         self._connection: sqlite3.Connection | None = None
         self._run(lambda connection: None, write=False)
@@ -71,44 +81,123 @@ class SqliteStore(SqlStore):
             try:
                 return work(self._opened())
             except sqlite3.Error as error:
-                code = _code(error)
+                broken = _code(error) in _CORRUPT
                 self.close()
-                if code not in _CORRUPT or attempt == 2:
+                if not broken or attempt == 2:
                     raise self._failure(error, write) from None
-                self._move_aside(str(error))
+                self._set_aside(str(error))
         raise AssertionError("the second attempt returns or raises")
 
     def _opened(self) -> sqlite3.Connection:
-        if self._connection is not None and self._file == _identity(self.path):
+        if self._connection is not None and self._file == storefile.identity(self.path):
             return self._connection
         self.close()
         try:
-            _prepare(self.path)
+            self._connection = self._to_read() if self._view else self._to_write()
         except OSError as error:
             raise self._unusable(error) from None
-        self._file = _identity(self.path)
-        # Autocommit: every transaction is begun by hand, as IMMEDIATE.
-        self._connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
-        _make_ready(self._connection, self._foreign)
         return self._connection
 
-    def _move_aside(self, why: str) -> None:
-        """Rename the file and what belongs to it, once, however many processes find it corrupt at the same time."""
-        import fcntl
+    def _to_write(self) -> sqlite3.Connection:
+        storefile.make_folder(os.path.dirname(self.path))
+        if storefile.look(self.path) in _BLANK:
+            with storefile.alone(self.path):
+                self._begin()
+        if storefile.look(self.path) is Whose.FOREIGN:
+            raise self._foreign()
+        storefile.make_private(self.path)
+        self._file = storefile.identity(self.path)
+        # Autocommit: every transaction is begun by hand, as IMMEDIATE.
+        connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
+        self._checked(connection)
+        # After a power cut the last moments may be missing (the panes are gone then too), the file is sound.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        return connection
 
-        folder = os.open(os.path.dirname(self.path), os.O_RDONLY | os.O_CLOEXEC)
+    def _begin(self) -> None:
+        """Make the store, unless another process did while this one waited for its turn."""
+        whose = storefile.look(self.path)
+        if whose not in _BLANK:
+            return
+        if whose is Whose.EMPTY:
+            self._warn(f"{self.path} was empty, perhaps cut to nothing; starting with an empty store")
+            # A log that stayed beside it would be played into the new store.
+            if os.path.exists(self.path + "-wal"):
+                storefile.move_aside(self.path)
+        # Made under another name: at its own it is whole from the first moment.
+        with storefile.made(self.path) as draft:
+            connection = sqlite3.connect(draft, timeout=PATIENCE, isolation_level=None)
+            try:
+                _transaction(connection, [(sql, ()) for sql in (*_TABLES, *_MARKS)], must_change=False)
+                connection.execute("PRAGMA journal_mode = WAL")
+            finally:
+                connection.close()
+
+    def _checked(self, connection: sqlite3.Connection) -> None:
+        """The format is the one this code knows, and writes go to a log."""
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version != FORMAT:
+            connection.close()
+            what = f"{self.path} has format {version}, this fleettools knows {FORMAT}"
+            raise Unavailable(what, "use the fleettools that made it, or another --state")
+        deadline = clock.monotonic() + PATIENCE
+        while not self._view and connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                # The busy timeout does not cover the switch.
+                if _code(error) not in _BUSY or clock.monotonic() > deadline:
+                    raise
+                clock.sleep(0.02)
+
+    def _to_read(self) -> sqlite3.Connection:
+        whose = storefile.look(self.path)
+        if whose is Whose.FOREIGN:
+            raise self._foreign()
+        self._file = storefile.identity(self.path)
+        if whose is not Whose.OURS:
+            if whose is Whose.EMPTY:
+                self.say(f"{self.path} is empty, perhaps cut to nothing")
+            self._file = None if self._file is None else _LOOK_AGAIN
+            connection = sqlite3.connect(":memory:", isolation_level=None)
+            _transaction(connection, [(sql, ()) for sql in _TABLES], must_change=False)
+        else:
+            connection = self._read_only("mode=ro")
+            try:
+                self._checked(connection)
+            except sqlite3.OperationalError as error:
+                connection.close()
+                if _code(error) not in _UNOPENED or os.path.exists(self.path + "-wal"):
+                    raise
+                # Nothing can be made beside it, and no log stands there: the file is all there is.
+                self._file = _LOOK_AGAIN
+                connection = self._read_only("immutable=1")
+                self._checked(connection)
+        connection.execute("PRAGMA query_only = 1")
+        return connection
+
+    def _read_only(self, how: str) -> sqlite3.Connection:
+        from urllib.parse import quote
+
+        return sqlite3.connect(f"file:{quote(self.path)}?{how}", uri=True, timeout=PATIENCE, isolation_level=None)
+
+    def _set_aside(self, why: str) -> None:
+        """Move the damaged store aside, once, however many processes find it so at the same time."""
+        if self._view:
+            mend = "any command that writes moves it aside and starts anew; or use another --state"
+            raise Unavailable(f"{self.path} is damaged ({why})", mend)
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
-            if self._file != _identity(self.path):
-                return
-            aside = _unused(f"{self.path}.corrupt-{clock.now_ms()}")
-            for end in ("-wal", "-shm", ""):
-                with suppress(FileNotFoundError):
-                    os.rename(self.path + end, aside + end)
+            with storefile.alone(self.path):
+                if self._file != storefile.identity(self.path):
+                    return
+                whose = storefile.look(self.path)
+                if whose is Whose.FOREIGN:
+                    raise self._foreign()
+                if whose is not Whose.OURS:
+                    return
+                aside = storefile.move_aside(self.path)
         except OSError as error:
             raise self._unusable(error) from None
-        finally:
-            os.close(folder)
         self._warn(f"{self.path} was no usable database ({why}) and is now {aside}; starting with an empty store")
 
     def _failure(self, error: sqlite3.Error, write: bool) -> FleetError:
@@ -119,66 +208,17 @@ class SqliteStore(SqlStore):
         if write and code in _UNWRITABLE:
             mend = "make room there or make it writable; nothing that was stored is lost"
             return CannotWrite(f"{self.path}: {error}", mend)
+        if code in _UNOPENED:
+            mend = "make the file and its folder readable and writable for this user, or use another --state"
+            return Unavailable(f"{self.path} cannot be opened ({error})", mend)
         return Unavailable(f"{self.path}: {error}", "check the file, or use another --state")
 
     def _unusable(self, error: OSError) -> FleetError:
         return Unavailable(f"{error.filename or self.path}: {error.strerror}", "mend that, or use another --state")
 
-    def _foreign(self, version: int) -> NoReturn:
-        what = f"{self.path} has format {version}, this fleettools knows {FORMAT}"
-        raise Unavailable(what, "use the fleettools that made it, or another --state")
-
-
-def _prepare(path: str) -> None:
-    """Make the folder (0700) and the file (0600), whatever the umask; what is there already must be a plain file."""
-    _make_folder(os.path.dirname(path))
-    try:
-        # SQLite gives -wal and -shm the mode of this file.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        os.chmod(path, 0o600)
-        return
-    except FileExistsError:
-        mode = os.lstat(path).st_mode
-    if not stat.S_ISREG(mode):
-        kind = "a symbolic link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "no plain file"
-        raise Unavailable(f"{path} is {kind}", "name a file of its own with --state")
-    if mode & 0o077:
-        with suppress(PermissionError):
-            os.chmod(path, 0o600)
-
-
-def _make_folder(folder: str) -> None:
-    if os.path.isdir(folder):
-        return
-    _make_folder(os.path.dirname(folder))
-    with suppress(FileExistsError):
-        os.mkdir(folder, 0o700)
-        os.chmod(folder, 0o700)
-
-
-def _make_ready(connection: sqlite3.Connection, foreign: Callable[[int], NoReturn]) -> None:
-    """Create the tables and switch to WAL unless an earlier open did; the format number says that both are done."""
-    deadline = clock.monotonic() + PATIENCE
-    while True:
-        try:
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, FORMAT):
-                foreign(version)
-            if version == 0:
-                _set_up(connection)
-            # After a power cut the last moments may be missing (the panes are gone then too), the file is sound.
-            connection.execute("PRAGMA synchronous = NORMAL")
-            return
-        except sqlite3.OperationalError as error:
-            # The busy timeout covers neither the switch to WAL nor the first write to a new file.
-            if _code(error) not in _BUSY or clock.monotonic() > deadline:
-                raise
-            clock.sleep(0.02)
-
-
-def _set_up(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA journal_mode = WAL")
-    _transaction(connection, [(sql, ()) for sql in (*_TABLES, f"PRAGMA user_version = {FORMAT}")], must_change=False)
+    def _foreign(self) -> FleetError:
+        what = f"{self.path} is no store of fleettools, and is left as it is"
+        return Unavailable(what, "name another file with --state, or move this one away")
 
 
 def _transaction(
@@ -200,18 +240,3 @@ def _transaction(
 def _code(error: sqlite3.Error) -> int:
     """The primary result code; the bits above it only say more."""
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _unused(path: str) -> str:
-    number, candidate = 1, path
-    while os.path.lexists(candidate):
-        number, candidate = number + 1, f"{path}.{number}"
-    return candidate

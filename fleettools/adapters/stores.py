@@ -21,8 +21,13 @@ def default_path() -> str:
     return os.path.join(home, "fleettools", "state.db")
 
 
-def open_store(url: str | None, warn: Callable[[object], None]) -> "MemoryStore | SqliteStore | PostgresStore":
-    """The store that `--state`, `$FLEET_STATE` or the default names; raises Unavailable, UsageError for a bad URL."""
+def open_store(
+    url: str | None, warn: Callable[[object], None], *, view: bool = False
+) -> "MemoryStore | SqliteStore | PostgresStore":
+    """The store that `--state`, `$FLEET_STATE` or the default names; raises Unavailable, UsageError for a bad URL.
+
+    A `view` only reads: it makes and mends nothing, and may be of a store that this user may not write.
+    """
     from fleettools.config import foreign_store
 
     url = url or os.environ.get("FLEET_STATE") or default_path()
@@ -33,11 +38,12 @@ def open_store(url: str | None, warn: Callable[[object], None]) -> "MemoryStore 
     if scheme == "memory" and colon:
         from fleettools.adapters.memory import MemoryStore
 
-        return MemoryStore()
+        return MemoryStore(warn)
     if scheme in ("postgresql", "postgres") and colon:
         from fleettools.adapters.postgres import PostgresStore
 
-        return PostgresStore(url)
+        return PostgresStore(url, warn, view=view)
     from fleettools.adapters.sqlite import SqliteStore
 
-    return SqliteStore(os.path.expanduser(rest if scheme == "sqlite" and colon else url), warn)
+    path = os.path.expanduser(rest if scheme == "sqlite" and colon else url)
+    return SqliteStore(path, warn, view=view)

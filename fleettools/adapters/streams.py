@@ -11,6 +11,7 @@ from fleettools.adapters import signals
 from fleettools.errors import CannotWrite
 
 CHUNK = 1 << 18
+REMEMBERED = 4096  # messages that are not said again
 
 
 def guard() -> None:
@@ -67,14 +68,22 @@ class Messages:
     def __init__(self, program: str, level: int = 0) -> None:
         self.program = program
         self.level = level  # -1 quiet, 0 normal, 1 verbose
+        self._said: dict[str, None] = {}
 
-    def error(self, text: object) -> None:
-        """What went wrong; said at any level."""
-        print(f"{self.program}: {printable(str(text))}", file=sys.stderr, flush=True)
+    def error(self, text: object, *, once: bool = False) -> None:
+        """What went wrong; said at any level, with `once` not if it was said before."""
+        line = printable(str(text))
+        if once:
+            if line in self._said:
+                return
+            if len(self._said) == REMEMBERED:
+                del self._said[next(iter(self._said))]
+            self._said[line] = None
+        print(f"{self.program}: {line}", file=sys.stderr, flush=True)
 
-    def warn(self, text: object) -> None:
+    def warn(self, text: object, *, once: bool = False) -> None:
         """What a person should know though the work goes on; said at any level."""
-        self.error(f"WARN {text}")
+        self.error(f"WARN {text}", once=once)
 
     def info(self, text: object) -> None:
         """What is good to know; not said with -q."""

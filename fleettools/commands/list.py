@@ -25,7 +25,7 @@ def main(ctx: Context, state_url: str | None, released: bool, every: float | Non
     from fleettools.policy import views
     from fleettools.services import fleet
 
-    config, store = ctx.config(), ctx.store(state_url)
+    config, store = ctx.config(), ctx.store(state_url, view=True)
     coverage = views.health_coverage(config.health.enabled, config.health.webhook)
 
     def view() -> "View":

@@ -47,7 +47,7 @@ def main(
 
     chosen = Tmux(socket_path, socket_name) if socket_path or socket_name else None
     if pending:
-        return _drop(ctx.store(state_url), drop) if drop is not None else _pending(ctx, ctx.store(state_url))
+        return _drop(ctx.store(state_url), drop) if drop is not None else _pending(ctx, ctx.store(state_url, view=True))
     from fleettools.services.delivery.worker import Worker
 
     worker = Worker(ctx, state_url, chosen, exec_command, dry_run, patient=follow)

@@ -22,7 +22,7 @@ def main(ctx: Context, state_url: str | None, every: float | None) -> None:
     from fleettools.policy.views import profiles_view
     from fleettools.services import fleet
 
-    config, store = ctx.config(), ctx.store(state_url)
+    config, store = ctx.config(), ctx.store(state_url, view=True)
 
     def view() -> "View":
         return profiles_view(config, fleet.credentials(store), fleet.members(store), store.now_ms())

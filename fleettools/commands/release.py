@@ -20,6 +20,7 @@ OPTIONS = ("@fleet_profile", "@fleet_lead", "@fleet_name", "@fleet_agent")
 @click.option("--kill", is_flag=True, help="End the member's pane, too.")
 @click.option("--credential", metavar="C", shell_complete=complete("credentials"),
               help="Lift this credential's cool-off and quarantine instead.")  # fmt: skip
+@click.option("--row", metavar="KEY", help="Remove a row of the store that cannot be read instead.")
 @state
 @tmux_server
 def main(
@@ -27,6 +28,7 @@ def main(
     target: str | None,
     kill: bool,
     credential: str | None,
+    row: str | None,
     state_url: str | None,
     socket_path: str | None,
     socket_name: str | None,
@@ -36,9 +38,11 @@ def main(
     TARGET is a pane id (%5) or a member's exact name. Its pane lives on, without the fleet's options. Exit 1: there is
     no such member, and the record says changed: false.
     """
-    if (target is None) == (credential is None) or (credential and kill):
-        raise UsageError("name either a member or a credential", "give TARGET, or --credential C alone")
+    if [target, credential, row].count(None) != 2 or (kill and target is None):
+        raise UsageError("name either a member or a credential", "give TARGET, --credential C or --row KEY alone")
     store = ctx.store(state_url)
+    if row is not None:
+        return _remove(ctx, store, row)
     if credential:
         return _lift(ctx, store, credential)
     from fleettools.adapters.tmux import Tmux
@@ -52,6 +56,16 @@ def main(
         ctx.messages.warn(f"{target} is no member of the fleet; fleet-list shows who is")
         return _no(ctx, server, str(target))
     return _release(ctx, store, tmux, member, trouble if member.server != server else None, kill)
+
+
+def _remove(ctx: Context, store: "Store", key: str) -> Exit:
+    """Delete a row, whatever it holds: no command could use it."""
+    while (found := store.get(key))[0] is not None:
+        if store.put(key, None, found[1]):
+            ctx.messages.info(f"{key} is removed")
+            return Exit.OK
+    ctx.messages.warn(f"{key} is no row of the store; a message that a row cannot be read names its key")
+    return Exit.NO
 
 
 def _server(tmux: "Tmux") -> tuple[str | None, FleetError]:

@@ -4,12 +4,13 @@ What must change together lives under one key: `member/<server>/<target>`, `tick
 `outbox/<item>/<server>/<target>`. Policy is a pure step on one value; `change` commits it and retries on conflict.
 """
 
+import shlex
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
 import msgspec
 
-from fleettools.errors import Unavailable
+from fleettools.errors import Undecodable
 from fleettools.moments import Moment
 
 T = TypeVar("T")
@@ -41,19 +42,26 @@ class Store(Protocol):
         The age is measured by this machine's clocks: by the one of this boot if the record is of it.
         """
 
+    def say(self, what: str) -> None:
+        """Tell the person what is wrong with the store, the same once."""
+
     def close(self) -> None:
         """Let go of files and connections."""
 
 
 def read(store: Store, key: str, shape: type[T]) -> T | None:
-    """The value under a key; raises Unavailable when something else than `shape` is stored there."""
+    """The value under a key; raises Undecodable when something else than `shape` is stored there."""
     return _decoded(key, store.get(key)[0], shape)
 
 
 def read_all(store: Store, prefix: str, shape: type[T]) -> Iterator[tuple[str, T]]:
-    """Every value under a prefix with its key."""
+    """Every value under a prefix with its key; one that is no `shape` is said and passed over."""
     for key, value, _ in store.scan(prefix):
-        decoded = _decoded(key, value, shape)
+        try:
+            decoded = _decoded(key, value, shape)
+        except Undecodable as error:
+            store.say(str(error))
+            continue
         assert decoded is not None
         yield key, decoded
 
@@ -62,7 +70,7 @@ def change(store: Store, key: str, shape: type[T], step: Callable[[T | None], tu
     """Commit a pure step: it gets the value (None: absent) and gives the next one (None: delete) and an answer.
 
     The step runs again when another process changed the key meanwhile. A step that gives back the very object it
-    was given (or an equal one) writes nothing.
+    was given (or an equal one) writes nothing. Raises Undecodable as `read` does.
     """
     return change_knowing(store, key, shape, lambda: None, lambda before, _: step(before))
 
@@ -90,4 +98,5 @@ def _decoded(key: str, value: bytes | None, shape: type[T]) -> T | None:
         return msgspec.json.decode(value, type=shape)
     except msgspec.DecodeError as error:
         what = f"{key}: the store holds something else ({error})"
-        raise Unavailable(what, "remove it, or use another --state") from None
+        mend = f"remove it with fleet-release --row {shlex.quote(key)}"
+        raise Undecodable(what, mend) from None

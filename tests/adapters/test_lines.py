@@ -15,15 +15,20 @@ from fleettools.adapters.streams import printable
 FILTER = """
 from fleettools.adapters.lines import Input, pump
 from fleettools.cli import command, files
+from fleettools.errors import Undecodable
 
 def upper(raw):
     return [raw.upper()]
+
+def stuck(raw):
+    raise Undecodable("member/x: holds something else", "remove it")
 
 @command("fleet-try")
 @files
 def main(ctx, files):
     "Shouts the records of type shout."
-    return pump(Input(files, ctx.out, ctx.messages), ctx.out, ctx.messages, {"shout": upper}, strict=ctx.strict)
+    source, consume = Input(files, ctx.out, ctx.messages), {"shout": upper, "stuck": stuck}
+    return pump(source, ctx.out, ctx.messages, consume, strict=ctx.strict)
 
 main()
 """
@@ -72,6 +77,13 @@ def test_a_bad_line_is_said_with_its_place_and_the_rest_goes_on(tried: list[str]
     first, second = err.splitlines()
     assert first.startswith("fleet-try: stdin:2: not JSON")
     assert second.startswith("fleet-try: stdin:4: not UTF-8")
+
+
+def test_a_line_that_a_row_of_the_store_hinders_passes_on_and_is_said_once(tried: list[str]) -> None:
+    status, out, err = run(tried, b'{"type":"stuck"}\n{"type":"shout"}\n{"type":"stuck","n":2}\n')
+    assert status == 69
+    assert out == b'{"type":"stuck"}\n{"TYPE":"SHOUT"}\n{"type":"stuck","n":2}\n'
+    assert err == "fleet-try: member/x: holds something else; remove it\n"
 
 
 def test_strict_stops_at_the_first_bad_line(tried: list[str]) -> None:

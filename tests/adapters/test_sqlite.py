@@ -4,8 +4,9 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -61,23 +62,202 @@ def test_writes_go_to_a_write_ahead_log(store: SqliteStore, path: Path) -> None:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
+def stored(path: Path) -> bytes:
+    """A store with a row in it, as a process that ended leaves it."""
+    store = SqliteStore(str(path), print)
+    store.put("a", b"1", 0)
+    store.close()
+    return path.read_bytes()
+
+
 @pytest.mark.parametrize(
-    "damage", [b"this is no database, it is a text of some length\n" * 100, b"SQLite format 3\0" + b"\xff" * 8000]
+    "damage",
+    [
+        pytest.param(lambda sound: bytes(100) + sound[100:], id="zeros over its head"),
+        pytest.param(lambda sound: b"\0\xa5" * 8 + sound[16:], id="noise over its head"),
+        pytest.param(lambda sound: sound[:1000], id="cut within the first page"),
+        pytest.param(lambda sound: sound[:100] + b"\xff" * (len(sound) - 100), id="noise behind the head"),
+    ],
 )
-def test_a_corrupt_file_is_moved_aside_and_said_and_never_deleted(
-    path: Path, warnings: list[str], damage: bytes
+def test_a_damaged_store_is_moved_aside_and_said_and_never_deleted(
+    path: Path, warnings: list[str], damage: Callable[[bytes], bytes]
 ) -> None:
-    path.parent.mkdir(parents=True)
-    path.write_bytes(damage)
+    damaged = damage(stored(path))
+    path.write_bytes(damaged)
     path.with_name("state.db-wal").write_bytes(b"log")
     store = SqliteStore(str(path), lambda text: warnings.append(str(text)))
-    assert store.put("a", b"1", 0)
-    assert store.get("a") == (b"1", 1)
+    assert store.put("b", b"1", 0)
+    assert (store.get("a"), store.get("b")) == ((None, 0), (b"1", 1))
     (aside,) = [p for p in path.parent.glob("state.db.corrupt-*") if not p.name.endswith(("-wal", "-shm"))]
-    assert aside.read_bytes() == damage
+    assert aside.read_bytes() == damaged
     (warning,) = warnings
     assert str(path) in warning and str(aside) in warning
     store.close()
+
+
+def database(*statements: str) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        with sqlite3.connect(path) as connection:
+            for sql in statements:
+                connection.execute(sql)
+        connection.close()
+
+    return make
+
+
+FOREIGN = [
+    pytest.param(lambda path: path.write_text("profiles:\n  a: {agent: claude}\n"), id="a configuration"),
+    pytest.param(
+        lambda path: path.write_text("CREATE TABLE fleet_state (key BLOB);\n"), id="text that names our table"
+    ),
+    pytest.param(lambda path: path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" * 9), id="a picture"),
+    pytest.param(database("CREATE TABLE ships (name TEXT)"), id="another program's database"),
+    pytest.param(database("PRAGMA application_id = 7"), id="another program's, still without a table"),
+    pytest.param(database("PRAGMA user_version = 3"), id="one of another format without our table"),
+    pytest.param(
+        lambda path: path.write_bytes(b"SQLite format 3\0" + b"\xff" * 8000), id="a damaged one of nobody knows"
+    ),
+]
+
+
+@pytest.mark.parametrize("make", FOREIGN)
+@pytest.mark.parametrize("view", [False, True], ids=["to write", "a view"])
+def test_a_file_that_never_was_a_store_is_refused_and_left_as_it_is(
+    tmp_path: Path, make: Callable[[Path], None], view: bool
+) -> None:
+    path = tmp_path / "theirs"
+    make(path)
+    path.chmod(0o644)
+    before = path.read_bytes()
+    with pytest.raises(Unavailable, match="theirs is no store of fleettools, and is left as it is; name another file"):
+        SqliteStore(str(path), print, view=view)
+    assert (path.read_bytes(), modes(tmp_path)) == (before, {"theirs": "0o644"})
+
+
+def test_a_file_that_becomes_somebody_elses_while_it_is_open_is_left_alone(store: SqliteStore, path: Path) -> None:
+    store.put("a", b"1", 0)
+    store.close()
+    for file in path.parent.iterdir():
+        file.unlink()
+    path.write_text("now a text\n")
+    with pytest.raises(Unavailable, match="no store of fleettools"):
+        store.put("b", b"1", 0)
+    assert path.read_text() == "now a text\n"
+
+
+def test_an_empty_database_becomes_a_store_and_so_does_a_store_of_the_first_release(
+    tmp_path: Path, warnings: list[str]
+) -> None:
+    database("CREATE TABLE x (y)", "DROP TABLE x", "VACUUM")(tmp_path / "fresh.db")
+    tables = [
+        "CREATE TABLE fleet_state (key BLOB PRIMARY KEY, value BLOB NOT NULL, version INTEGER NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE fleet_deleted (version INTEGER NOT NULL)",
+        "INSERT INTO fleet_deleted VALUES (0)",
+        "INSERT INTO fleet_state VALUES (CAST('a' AS BLOB), CAST('old' AS BLOB), 1)",
+        "PRAGMA user_version = 1",
+    ]
+    database(*tables)(tmp_path / "first.db")
+    for name, held in (("fresh.db", (None, 0)), ("first.db", (b"old", 1))):
+        store = SqliteStore(str(tmp_path / name), lambda text: warnings.append(str(text)))
+        assert store.get("a") == held
+        assert store.put("b", b"1", 0)
+        store.close()
+    assert warnings == []
+
+
+@pytest.mark.parametrize("open_meanwhile", [False, True])
+def test_a_store_cut_to_nothing_is_said(
+    path: Path, warnings: list[str], store: SqliteStore, open_meanwhile: bool
+) -> None:
+    store.put("a", b"1", 0)
+    if not open_meanwhile:
+        store.close()
+    os.truncate(path, 0)
+    other = SqliteStore(str(path), lambda text: warnings.append(str(text)))
+    assert other.get("a") == (None, 0)
+    assert warnings == [f"{path} was empty, perhaps cut to nothing; starting with an empty store"]
+    assert other.put("b", b"2", 0)
+    assert (store.get("a"), store.get("b")) == ((None, 0), (b"2", 1))
+    other.close()
+
+
+def test_one_that_notices_itself_that_its_store_was_cut_to_nothing_says_so(
+    path: Path, warnings: list[str], store: SqliteStore
+) -> None:
+    for n in range(100):
+        store.put(f"a/{n}", b"x" * 4000, 0)
+    assert store._connection is not None
+    store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    os.truncate(path, 0)
+    assert store.put("b", b"2", 0)
+    assert store.get("b") == (b"2", 1)
+    assert warnings == [f"{path} was empty, perhaps cut to nothing; starting with an empty store"]
+
+
+# -- views
+
+
+def test_a_view_of_no_store_is_empty_and_makes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "later" / "state.db"
+    view = SqliteStore(str(path), print, view=True)
+    assert (view.get("a"), list(view.scan(""))) == ((None, 0), [])
+    assert list(tmp_path.iterdir()) == []
+    store = SqliteStore(str(path), print)
+    store.put("a", b"1", 0)
+    assert view.get("a") == (b"1", 1)
+    view.close()
+    store.close()
+
+
+def test_a_view_writes_and_mends_nothing(path: Path, warnings: list[str]) -> None:
+    sound = stored(path)
+    view = SqliteStore(str(path), print, view=True)
+    with pytest.raises(CannotWrite, match="readonly"):
+        view.put("a", b"2", 1)
+    view.close()
+    path.write_bytes(sound[:100] + b"\xff" * 8000)
+    with pytest.raises(Unavailable, match=r"is damaged .*; any command that writes moves it aside"):
+        SqliteStore(str(path), print, view=True).get("a")
+    os.truncate(path, 0)
+    view = SqliteStore(str(path), lambda text: warnings.append(str(text)), view=True)
+    assert (view.get("a"), list(view.scan(""))) == ((None, 0), [])
+    assert warnings == [f"{path} is empty, perhaps cut to nothing"]
+    assert path.stat().st_size == 0
+    view.close()
+
+
+VIEW = """
+import os, sys, urllib.parse
+from fleettools.adapters.sqlite import SqliteStore
+from fleettools.errors import FleetError
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+for view in (True, False):
+    try:
+        store = SqliteStore(sys.argv[1], print, view=view)
+        print(store.get("a"))
+        store.put("a", b"2", 1)
+    except FleetError as error:
+        print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+@pytest.mark.parametrize("in_use", [False, True], ids=["at rest", "in use"])
+def test_somebody_else_may_look_at_a_store_that_he_may_not_write(in_use: bool) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # pytest's own are root's
+        path = Path(folder) / "state.db"
+        store = SqliteStore(str(path), print)
+        store.put("a", b"1", 0)
+        if not in_use:
+            store.close()
+        Path(folder).chmod(0o755)
+        for file in Path(folder).iterdir():
+            file.chmod(0o644)
+        done = subprocess.run([sys.executable, "-c", VIEW, path], capture_output=True, text=True, timeout=60, cwd="/")
+        lines = done.stdout.splitlines()
+        assert lines[:2] == ["(b'1', 1)", lines[1]] and lines[1].startswith("CannotWrite"), done
+        assert lines[-1].startswith(("Unavailable", "CannotWrite")) and "writable" in lines[-1], done
+        store.close()
 
 
 def test_a_file_that_breaks_while_it_is_open_is_moved_aside_too(

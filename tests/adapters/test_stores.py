@@ -10,7 +10,7 @@ import pytest
 
 from fleettools.adapters import clock
 from fleettools.adapters.stores import open_store
-from fleettools.errors import Unavailable
+from fleettools.errors import Undecodable
 from fleettools.moments import Moment
 from fleettools.services.store import Store, change, change_knowing, read, read_all
 
@@ -209,10 +209,22 @@ def test_change_runs_the_step_again_when_somebody_was_faster(store: Store) -> No
     assert read(store, "c", Count) == Count(n=11)
 
 
-def test_something_else_in_the_store_is_an_error_that_names_the_key(store: Store) -> None:
-    store.put("c", b'{"n":"x"}', 0)
-    with pytest.raises(Unavailable, match=r"^c: the store holds something else"):
-        read(store, "c", Count)
+def test_something_else_in_the_store_is_an_error_that_names_the_key_and_what_removes_it(store: Store) -> None:
+    store.put("c d", b'{"n":"x"}', 0)
+    with pytest.raises(Undecodable, match=r"^c d: the store holds something else .* fleet-release --row 'c d'$"):
+        read(store, "c d", Count)
+
+
+def test_one_row_that_cannot_be_read_is_said_once_and_the_others_are_read(url: str) -> None:
+    said: list[str] = []
+    store = open_store(url, lambda text: said.append(str(text)))
+    for key, value in (("c/1", b'{"n":1}'), ("c/2", b"\xff{"), ("c/3", b'{"n":3}')):
+        store.put(key, value, 0)
+    for _ in range(2):
+        assert list(read_all(store, "c/", Count)) == [("c/1", Count(n=1)), ("c/3", Count(n=3))]
+    (line,) = said
+    assert line.startswith("c/2: ") and line.endswith("fleet-release --row c/2")
+    store.close()
 
 
 WRITER = """
