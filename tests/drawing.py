@@ -17,6 +17,7 @@ class Style(NamedTuple):
     reply: tuple[str, str, tuple[str, ...]]
     failure: tuple[str, str, tuple[str, ...]]
     before: tuple[str, ...] = ()  # stands above a failure
+    gap: tuple[str, ...] = ("",)  # blank rows below the prompt
 
 
 ADVICE = ("", "Please retry if you think this is a transient or recoverable error.")
@@ -43,6 +44,7 @@ STYLES = {
         ("", "", ("", "Tokens: 4.6k sent, 205 received. Cost: $0.02 message.", RULE, "src/lexer.rs")),
         ("litellm.APIError: ", "", (RULE, "src/lexer.rs")),
     ),
+    "pi": Style("completed--pi-reply.txt", (" ", " ", ()), (" Error: ", " ", ()), gap=("", "")),
     "copilot": Style("backend_error--cp-be-retried-5.txt", (" ● ", "   ", ()), (" ✗ ", "   ", ())),
     "cursor": Style("backend_error--cu-be-unavailable.txt", ("  ", "  ", ()), ("  Error: ", "  ", ())),
     "goose": Style("backend_error--go-be-server.txt", ("", "", ()), ("Ran into this error: ", "", ADVICE)),
@@ -72,7 +74,7 @@ def _on(agent: str, block: list[str]) -> str:
     text = (SAMPLES / agent / STYLES[agent].sample).read_text()
     screen = Screen(text, look)
     end = screen.end
-    return "\n".join([*screen.lines[: screen.start], "", *block, "", *screen.lines[end:], ""])
+    return "\n".join([*screen.lines[: screen.start], *STYLES[agent].gap, *block, "", *screen.lines[end:], ""])
 
 
 def failure(agent: str, message: str, width: int = 80) -> str:

@@ -5,10 +5,12 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import compress, repeat
 
-from fleettools.screens import bars, composer
+from fleettools.screens import apart, bars, composer
 from fleettools.screens.items import Asked, Item, column_of
 from fleettools.screens.look import Look, Prompt, compiled
 from fleettools.screens.sgr import colours, ground, hue, lines_of, squeezed
+
+MARGIN = 8
 
 
 class Screen:
@@ -18,7 +20,7 @@ class Screen:
         self.text = text
         self.look = look
         self.coloured = "\x1b[" in text
-        self.lines = lines_of(text)
+        self.lines = lines_of(text) if not look.scrollbar else _without_bar(lines_of(text), look.scrollbar)
         lines = self.lines
         self.frame = composer.find(lines, look.composer)
         self.end = self.frame.top if self.frame else len(lines)
@@ -27,6 +29,12 @@ class Screen:
         self._items: list[Item] | None = None
         self.telling: list[Item] | None = None  # kept by evidence.significant
         self.prompts = bars.read(self) if look.bars else self._prompts()
+        if look.apart:
+            self.prompts = apart.prompts(lines[: self.end], look)
+        self.margin = 0
+        if look.aligned and self.prompts:
+            self.margin = min(_indent(lines[asked.row]) for asked in self.prompts)
+            self.prompts = [asked for asked in self.prompts if _indent(lines[asked.row]) == self.margin]
 
     @property
     def raw(self) -> list[str]:
@@ -132,6 +140,8 @@ class Screen:
                 blank = True
                 continue
             match = head.match(line)
+            if match and self.look.aligned and self.prompts and _indent(line) > self.margin:
+                match = None  # a quotation, further in than the agent's own glyphs
             kind = match.lastgroup or "plain" if match else "plain"
             if kind == "chrome":
                 blank = True
@@ -160,6 +170,8 @@ class Screen:
         at, seen = 0, hue(None)
         for piece, colour in colours(self.raw, item.row):
             at += len(piece)
+            if piece.strip() and hue(colour) == "warm":  # the glyph alone may be red, before words without a colour
+                return True
             if at > item.column and piece[max(len(piece) - (at - item.column), 0) :].strip():
                 seen = hue(colour)
                 break
@@ -170,3 +182,16 @@ class Screen:
         """Whether at least two colours are on the screen: one alone, or none, tells nothing apart."""
         seen = {c for row in range(len(self.lines)) for piece, c in colours(self.raw, row) if piece.strip()}
         return len({hue(colour) for colour in seen}) > 1
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _without_bar(lines: list[str], glyphs: str) -> list[str]:
+    """The lines without the scrollbar that runs down their last column."""
+    ends = [len(line) for line in lines if line[-1:] in glyphs and len(line) > MARGIN]
+    if len(ends) < 3:
+        return lines
+    last = max(ends) - MARGIN  # wide letters make a line shorter than it looks
+    return [line[:-1].rstrip() if line[-1:] in glyphs and len(line) >= last else line for line in lines]

@@ -65,6 +65,8 @@ def _rules(lines: list[str], look: ComposerLook) -> Frame | None:
         for top in range(bottom - 1, max(bottom - REACH, -1), -1):
             if _is_rule(lines[top]):
                 first = lines[top + 1].lstrip()
+                if not look.glyph and top + 1 < bottom:
+                    return Frame(top, bottom + 1, "\n".join(line.strip() for line in lines[top + 1 : bottom]))
                 if first[:1] and first[0] in look.glyph and not _is_choice(first[1:]):
                     rest = [_typed(first), *lines[top + 2 : bottom]]
                     return Frame(top, bottom + 1, "\n".join(line.strip() for line in rest))
@@ -143,8 +145,9 @@ def _bars(lines: list[str], look: ComposerLook) -> Frame | None:
 
 def _line(lines: list[str], look: ComposerLook) -> Frame | None:
     pattern = compiled(look.line or "(?!)")
+    below = compiled(look.below or "(?!)")
     for top in range(len(lines) - 1, max(len(lines) - REACH, -1), -1):
-        if look.last and top < len(lines) - 1 and lines[top + 1]:
+        if look.last and top < len(lines) - 1 and lines[top + 1] and not below.match(lines[top + 1]):
             return None
         match = pattern.match(lines[top])
         if match is None:

@@ -248,7 +248,7 @@ class _Case:
                 if busy.search(line):
                     return line
         items = evidence.significant(screen)
-        if items and items[-1].kind == "busy" and not (screen.look.shared and screen.frame):
+        if items and items[-1].kind == "busy":
             return items[-1].lines[0]
         if screen.look.streams and screen.frame is None and screen.lines and not screen.fresh and not self._left():
             return items[-1].lines[-1] if items else screen.lines[-1]
@@ -320,12 +320,14 @@ class _Case:
         items = evidence.significant(self.screen)
         if items and items[-1].kind == "stop":
             return Outcome("idle", "a person stopped the turn", items[-1].lines[0], stopped=True)
-        if self.screen.fresh:
+        if self.screen.fresh and not (items and items[-1].kind == "error"):
             return Outcome("idle", "no turn yet")
         left = self._left()
         if left:
             return Outcome("idle", "the agent has left to the shell", left)
         if self.screen.prompts and not self.screen.items:
+            if self.screen.look.always_busy and self.screen.frame:
+                return Outcome("idle", "a person stopped the turn before the agent drew anything")
             return Outcome("working", "nothing stands below the prompt yet")
         return None
 

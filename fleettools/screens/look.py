@@ -59,7 +59,8 @@ class ComposerLook(Data):
     glyph: str = ">"
     line: str | None = None
     placeholders: list[str] = []
-    last: bool = False  # nothing but blank lines may follow
+    last: bool = False  # nothing but blank lines, and those that match `below`, may follow
+    below: str | None = None
     unless: str | None = None  # a line below that matches shows that it is none
 
 
@@ -98,9 +99,13 @@ class Look(Wordings, dict=True, kw_only=True):
     whole_notice: Annotated[int, msgspec.Meta(ge=40)] = 400
     banner: list[str] = []  # at the top of a session
     prompts: list[Prompt] = []
+    apart: bool = False  # prompts and replies look alike, parted by two blank rows
     bars: bool = False  # prompts and failures are both blocks behind a bar; a failure's bar is red
     composer: ComposerLook = msgspec.field(default_factory=ComposerLook)
     items: dict[str, list[str]] = {}
+    always_busy: bool = False  # a sign of work stands on the screen from the prompt to the end of its turn
+    aligned: bool = False  # the glyphs of all items stand in the column of the prompts' own
+    scrollbar: str = ""  # the glyphs of one that runs down the last column
     indent: int = 2  # from this column on a line continues the item above it, over blank lines too
     starts: list[str] = []  # what a reply or an own message must begin with to be a failure
     reply_coloured: list[str] = []  # failures that are drawn in the colour of replies

@@ -23,8 +23,9 @@ def lines_of(text: str) -> list[str]:
         text = ESCAPE.sub("", text)
     if "\xa0" in text:
         text = text.replace("\xa0", " ")
-    if "\ufe0f" in text:
-        text = text.replace("\ufe0f", "")
+    for selector in ("\ufe0e", "\ufe0f"):
+        if selector in text:
+            text = text.replace(selector, "")
     text = text.rstrip()
     return list(map(str.rstrip, text.split("\n"))) if text else []
 

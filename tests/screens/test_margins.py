@@ -1,0 +1,37 @@
+"""What stands beside a screen's text and is none of it: margins, a scrollbar, a menu below the prompt."""
+
+from fleettools.screens.blocks import Screen
+from fleettools.screens.look import ComposerLook, Look, Prompt
+
+LOOK = Look(
+    name="any",
+    aligned=True,
+    scrollbar="█",
+    prompts=[Prompt(head=" {0,2}> (.*)")],
+    items={"error": [" {0,2}✕ "], "reply": [" {0,2}◆ "]},
+)
+
+
+def kinds(text: str) -> list[str]:
+    return [item.kind for item in Screen(text, LOOK).items]
+
+
+def test_what_is_further_in_than_the_prompts_is_quoted() -> None:
+    assert kinds("> show\n\n◆ Here:\n\n  ✕ 529") == ["reply"]
+    assert kinds("> show\n\n◆ Here:\n\n✕ 529") == ["reply", "error"]
+    assert kinds("  > show\n\n  ◆ Here:\n\n  ✕ 529") == ["reply", "error"]
+    assert [asked.text for asked in Screen("> show\n\n◆ Here:\n\n  > go", LOOK).prompts] == ["show"]
+
+
+def test_a_scrollbar_is_no_text() -> None:
+    rows = ["  > show", "", "  ✕ 529 again", ""]
+    bare, barred = ("\n".join(rows), "\n".join(f"{row:<40}█" for row in rows))
+    assert Screen(barred, LOOK).lines == [*Screen(bare, LOOK).lines, ""]
+    assert Screen("a █\nb", LOOK).lines == ["a █", "b"]
+
+
+def test_a_menu_below_the_prompt_leaves_the_composer_there() -> None:
+    look = Look(name="any", composer=ComposerLook(frames=["line"], line="> ?(.*)$", last=True, below=" +/"))
+    frame = Screen("text\n\n> /\n  /add   /ask", look).frame
+    assert frame is not None and frame.top == 2
+    assert Screen("text\n\n> /\nmore text", look).frame is None
