@@ -327,7 +327,7 @@ class _Case:
             return Outcome("idle", "the agent has left to the shell", left)
         if self.screen.prompts and not self.screen.items:
             if self.screen.look.always_busy and self.screen.frame:
-                return Outcome("idle", "a person stopped the turn before the agent drew anything")
+                return Outcome("idle", "a person stopped the turn before the agent drew anything", stopped=True)
             return Outcome("working", "nothing stands below the prompt yet")
         return None
 
