@@ -11,13 +11,15 @@ import pytest
 
 STREAM = b'{"type":"x"}\n'
 FILTERS = ("fleet-classify", "fleet-resolve", "fleet-correlate", "fleet-gate", "fleet-notify")
+HOOK = '{"hook_event_name": "StopFailure", "error": "rate_limit", "error_details": "slow down"}'
 CALLS = {
     "fleet-scrape": [], "fleet-classify": [], "fleet-resolve": [], "fleet-correlate": [], "fleet-notify": [],
     "fleet-gate": ["--profile", "a"], "fleet-spawn": ["a"], "fleet-send": ["%1"], "fleet-reply": ["t-1"],
     "fleet-collect": ["t-1"], "fleet-release": ["%1"], "fleet-list": [], "fleet-profiles": [], "fleetd": ["--once"],
-    "fleet-replay": ["."], "fleet-timeline": [],
+    "fleet-replay": ["."], "fleet-timeline": [], "fleet-hook": ["--agent", "claude", HOOK],
 }  # fmt: skip
-STORED = sorted(set(CALLS) - {"fleet-classify", "fleet-replay", "fleet-scrape", "fleet-timeline"})
+STORELESS = {"fleet-classify", "fleet-hook", "fleet-replay", "fleet-scrape", "fleet-timeline"}
+STORED = sorted(set(CALLS) - STORELESS)
 VERDICT = b'{"type":"verdict","ts":"2026-01-31T12:00:00.000Z","outcome":"completed","server":"h:/s:1","target":"%1"}\n'
 SPAWN = b'{"type":"spawn","profile":"a"}\n'
 INCIDENT = b'{"type":"incident","ts":"2026-01-31T12:00:00.000Z","id":"i","credentialId":"c","windowSeconds":60,'

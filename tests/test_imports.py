@@ -22,6 +22,7 @@ ERROR = {
     "type": "verdict", "ts": TS, "server": "h:/s:1", "target": "%1", "profile": "one", "role": "member",
     "outcome": "backend_error", "cause": "overload", "screen": "a:1", "event": "e",
 }  # fmt: skip
+HOOK = {"hook_event_name": "Stop", "session_id": "s"}
 CONFIG = "profiles:\n  one: {agent: claude, command: claude, credentialId: team-a, maxMembers: 4}\n"
 
 
@@ -60,6 +61,8 @@ def test_help_and_version_load_nothing_heavy(command: str, flag: str, tmp_path: 
         pytest.param("collect", [], None, {"sqlite3"}, id="collect with nothing to collect"),
         pytest.param("timeline", ["--json"], ERROR, set(), id="the story as an object"),
         pytest.param("notify", ["--pending"], None, {"sqlite3"}, id="the outbox"),
+        pytest.param("hook", ["--agent", "claude"], HOOK, set(), id="a hook"),
+        pytest.param("hook", ["--agent", "claude", "--post"], HOOK, set(), id="a hook that posts"),
     ],
 )
 def test_a_command_loads_what_its_record_needs(

@@ -30,7 +30,19 @@ PLAIN = {
     "itertools",
     "math",
 }
-PLAIN |= {"operator", "re", "shlex", "string", "typing", "unicodedata", "warnings", "zoneinfo", "msgspec", "regex"}
+PLAIN |= {
+    "operator",
+    "re",
+    "shlex",
+    "string",
+    "typing",
+    "unicodedata",
+    "warnings",
+    "zoneinfo",
+    "msgspec",
+    "regex",
+    "tomllib",
+}
 BANNED_CALLS = {"now", "today", "utcnow", "open", "print", "input", "getenv"}
 
 # Arrows that are still to be turned round; the list only ever gets shorter.

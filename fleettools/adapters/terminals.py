@@ -32,6 +32,27 @@ class _Stat(NamedTuple):
     words: tuple[str, ...] = ()  # with /proc they are read later, of few
 
 
+class Kin(NamedTuple):
+    """A process above another. `terminal`: the one it is attached to, "" for none; `words`: its argv."""
+
+    pid: int
+    terminal: str
+    words: tuple[str, ...]
+
+
+def above(pid: int) -> list[Kin]:
+    """The processes above one, nearest first; [] where nothing tells."""
+    source = _source()
+    found: list[Kin] = []
+    stat = source.one(pid)
+    while stat is not None and stat.parent > 0 and len(found) < 100:
+        parent = stat.parent
+        stat = source.one(parent)
+        if stat is not None:
+            found.append(Kin(parent, stat.terminal, source.words(parent, stat)))
+    return found
+
+
 class Source(Protocol):
     """Where processes are read from."""
 
@@ -52,7 +73,7 @@ class Terminals:
     """Looks up who is in the foreground of panes' terminals."""
 
     def __init__(self, source: "Source | None" = None) -> None:
-        self._source = source or (Proc() if os.path.isdir(f"{PROC}/self") else Ps())
+        self._source = source or _source()
         self._known: dict[int, tuple[int, list[Process]]] = {}
 
     def foreground(self, pid: int) -> list[Process] | None:
@@ -91,6 +112,10 @@ class Terminals:
             Process(pid, _above(stat, every), stat.state, reads.get(pid, True), self._source.words(pid, stat))
             for pid, stat in members.items()
         ]
+
+
+def _source() -> Source:
+    return Proc() if os.path.isdir(f"{PROC}/self") else Ps()
 
 
 def _above(stat: _Stat, every: dict[int, _Stat]) -> frozenset[int]:

@@ -64,6 +64,22 @@ class ComposerLook(Data):
     unless: str | None = None  # a line below that matches shows that it is none
 
 
+class Hooks(Data):
+    """How the agent tells others of its turns: in which file of its own, below which folder, and of which events.
+
+    `settings`: hooks in a JSON file; `notify`: a line of a TOML file; `plugin`: a file of its own, whose text is in
+    `plugin`; `shown`: hooks in a JSON or TOML file that a person writes, as `file` ends.
+    """
+
+    form: Literal["settings", "notify", "plugin", "shown"]
+    file: str
+    user: str
+    variable: str | None = None  # of the environment: names the folder instead of `user`
+    project: str | None = None
+    events: list[str] = []
+    plugin: str | None = None
+
+
 class Rule(NamedTuple):
     """One wording: what it means, the phrase as it stands in the file, and its squeezed parts between the `*`."""
 
@@ -116,6 +132,7 @@ class Look(Wordings, dict=True, kw_only=True):
     questions: list[str] = []
     limit_dialogs: list[str] = []
     streams: bool = False  # has a composer only while it is idle
+    hooks: Hooks | None = None
     backends: Wordings = msgspec.field(default_factory=Wordings)
 
     @cached_property

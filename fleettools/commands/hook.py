@@ -1,0 +1,333 @@
+"""fleet-hook: what an agent itself says of its turns and limits, as signals; and its hooks in the agent's settings."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fleettools.cli import Context, command, complete, state
+from fleettools.errors import BadInput, Exit, FleetError, UsageError
+
+if TYPE_CHECKING:
+    from fleettools import records
+    from fleettools.adapters.terminals import Kin
+    from fleettools.screens.look import Look
+
+PATIENCE = 2.0  # seconds for a payload that is posted
+LONGEST = 30  # seconds that posting one takes at most, in the background
+WAITING = 16  # so many are posted at the same time, further ones are dropped
+
+
+@command("fleet-hook", short_help="Pass on what an agent itself says.")
+@click.argument("words", nargs=-1, metavar="[PAYLOAD]")
+@click.option("--agent", metavar="AGENT", shell_complete=complete("agents"), help="The agent whose hook this is.")
+@click.option("--post", is_flag=True, help="Leave the signal in the store for fleet-resolve; print nothing, exit 0.")
+@click.option("--statusline", is_flag=True,
+              help="Post the used shares of a status line's JSON, and print what the command prints.")  # fmt: skip
+@click.option("--install", metavar="AGENT", shell_complete=complete("agents"),
+              help="Put the hooks into AGENT's own settings; show the change first.")  # fmt: skip
+@click.option("--remove", is_flag=True, help="With --install: take them out again.")
+@click.option("--project", is_flag=True, help="With --install: the settings of the project in this folder.")
+@click.option("--user", is_flag=True, help="With --install: your own settings [default].")
+@click.option("--dry-run", is_flag=True, help="With --install: show the change, make none.")
+@state
+def main(
+    ctx: Context, words: tuple[str, ...], agent: str | None, post: bool, statusline: bool, install: str | None,
+    remove: bool, project: bool, user: bool, dry_run: bool, state_url: str | None,
+) -> Exit:  # fmt: skip
+    """Pass on what an agent itself says of a turn.
+
+    Reads one hook PAYLOAD (an argument, else standard input) and writes it as a `signal`, or posts it for the pipe.
+    """
+    if install is not None:
+        if project and user:
+            raise UsageError("--project and --user", "give one of them")
+        return _install(ctx, install, remove, project, dry_run)
+    if remove or project or user or dry_run:
+        raise UsageError("--remove, --project, --user and --dry-run go with --install", "give --install AGENT")
+    if statusline:
+        return _status_line(ctx, words, agent, state_url)
+    if agent is None:
+        raise UsageError("no --agent", "name the agent whose hook this is")
+    if post:
+        data = b""
+        try:
+            data = _payload(words, PATIENCE)
+        except FleetError as error:
+            ctx.messages.debug(error)
+        if data:
+            _in_background(ctx, data, agent, "hook", state_url)
+        return Exit.OK
+    from fleettools import records
+
+    found = _signal(ctx, _payload(words, None), agent, "hook", _above())
+    if isinstance(found, str):
+        ctx.messages.info(f"nothing to pass on: {found}")
+        return Exit.OK
+    ctx.out.write(records.encode(found))
+    ctx.out.flush()
+    return Exit.OK
+
+
+def _payload(words: tuple[str, ...], seconds: float | None) -> bytes:
+    """The payload: the argument, else all of standard input; raises BadInput when it is too long or does not end."""
+    import os
+    import select
+
+    from fleettools import records
+    from fleettools.adapters import clock, signals
+
+    if words:
+        if len(words) > 1:
+            raise UsageError("more than one PAYLOAD", "quote it as one word")
+        return words[0].encode(errors="surrogateescape")
+    parts: list[bytes] = []
+    size = 0
+    deadline = None if seconds is None else clock.monotonic() + seconds
+    while True:
+        with signals.waiting():
+            left = None if deadline is None else max(0.0, deadline - clock.monotonic())
+            if not select.select([0], [], [], left)[0]:
+                raise BadInput("the payload did not end", "close its end after writing it", "stdin")
+            part = os.read(0, 1 << 16)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+        size += len(part)
+        if size > records.MAX_LINE:
+            raise BadInput("a payload over 16 MiB", "hand over one payload", "stdin")
+
+
+def _signal(ctx: Context, data: bytes, agent: str, source: Any, above: "list[Kin]") -> "records.Signal | str":
+    """The signal in a payload, or why there is none."""
+    import msgspec
+
+    from fleettools.adapters import clock
+    from fleettools.policy.signals import payloads
+    from fleettools.services import signaling
+
+    try:
+        payload = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadInput(
+            f"not JSON ({error})", "hand over the JSON object that the agent gives its hook", "stdin"
+        ) from None
+    stamp = clock.stamp()
+    said = payloads.read(payload, lambda text: _cause(ctx, agent, text), _ms(stamp))
+    if isinstance(said, payloads.Nothing):
+        return said.reason
+    if said.text and said.resets_ms is None and said.cause in ("quota", "credits"):
+        from fleettools.screens import resets
+
+        said = said._replace(resets_ms=resets.read(said.text, _ms(stamp), clock.local_zone()))
+    origin = _origin(ctx, agent, above)
+    if isinstance(origin, str):
+        return origin
+    return signaling.record(said, origin, source, stamp)
+
+
+def _ms(stamp: dict[str, Any]) -> int:
+    from fleettools import records
+
+    return records.to_ms(str(stamp["ts"]))
+
+
+def _look(ctx: Context, agent: str) -> "Look | None":
+    from fleettools.adapters import agentfiles
+
+    return agentfiles.load(agent, ctx.config().agents)
+
+
+def _cause(ctx: Context, agent: str, text: str) -> str:
+    from fleettools.screens import evidence
+
+    look = _look(ctx, agent)
+    return evidence.cause_of(look, text)[0] if look else "unknown"
+
+
+def _above() -> "list[Kin]":
+    """The processes above this one, nearest first; asked before anything is done in the background."""
+    import os
+
+    from fleettools.adapters.terminals import above
+
+    return above(os.getpid())
+
+
+def _origin(ctx: Context, agent: str, above: "list[Kin]") -> Any:
+    """The agent and the pane that this process was started from, or why it speaks for none."""
+    import os
+
+    from fleettools.policy import foreground
+    from fleettools.policy.signals.origin import foreign
+    from fleettools.services.signaling import Origin
+
+    socket, _, rest = os.environ.get("TMUX", "").partition(",")
+    pane, server = os.environ.get("TMUX_PANE", ""), rest.partition(",")[0]
+    if not socket or not server.isdecimal() or not pane.startswith("%"):
+        return Origin(agent)
+    if above:
+        look = _look(ctx, agent)
+        commands = look.commands if look else [agent]
+        agents = [any(name in commands for name in foreground.names(kin.words)) for kin in above]
+        if reason := foreign(above, int(server), agents):
+            return reason
+    return Origin(agent, f"{os.uname().nodename}:{socket}:{server}", pane)
+
+
+def _in_background(ctx: Context, data: bytes, agent: str, source: str, state_url: str | None) -> None:
+    """Post what the payload says, in a process that keeps nobody waiting and ends by itself."""
+    import os
+    import signal
+
+    above = _above()
+    if os.fork():
+        return
+    status = Exit.OK
+    try:
+        os.setsid()
+        signal.alarm(LONGEST)  # whatever the store does
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):  # an agent waits until its hook's pipes are closed
+            os.dup2(null, fd)
+        if _has_turn():
+            _post(ctx, data, agent, source, state_url, above)
+    except BaseException:
+        status = Exit.INTERNAL
+    finally:
+        os._exit(status)
+
+
+def _has_turn() -> bool:
+    """Whether fewer than WAITING are being posted; the place is held until this process ends."""
+    import fcntl
+    import os
+
+    from fleettools.adapters.stores import default_path
+
+    folder = os.path.dirname(default_path())
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    file = os.open(os.path.join(folder, "hooks.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    for place in range(WAITING):
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+            return True
+        except OSError:
+            continue
+    return False
+
+
+def _post(ctx: Context, data: bytes, agent: str, source: str, state_url: str | None, above: "list[Kin]") -> None:
+    from fleettools.services import signaling
+
+    found = _signal(ctx, data, agent, source, above)
+    if not isinstance(found, str) and found.server and found.target:
+        store = ctx.store(state_url)
+        signaling.post(store, found)
+        store.close()
+
+
+def _status_line(ctx: Context, words: tuple[str, ...], agent: str | None, state_url: str | None) -> Exit:
+    """Post the used shares when they have changed, and print the status line."""
+    import os
+    import subprocess
+
+    import msgspec
+
+    from fleettools.policy.signals import payloads
+
+    data = _payload((), PATIENCE)
+    try:
+        payload = msgspec.json.decode(data)
+        said = payloads.limits(payload) if isinstance(payload, dict) else payloads.Nothing("no object")
+    except (msgspec.DecodeError, RecursionError):
+        said = payloads.Nothing("not JSON")
+    if isinstance(said, payloads.Said) and _is_news(said):
+        _in_background(ctx, data, agent or "claude", "statusline", state_url)
+    if words:
+        line = " ".join(words)
+        done = subprocess.run(["/bin/sh", "-c", line], input=data, stdout=subprocess.PIPE, check=False)
+        ctx.out.write(done.stdout)
+        ctx.out.flush()
+        return Exit.OK
+    if isinstance(said, payloads.Said):
+        shown = (f"{one.window.replace('_', ' ')} {one.used_percent:.0f} %" for one in said.usage)
+        ctx.out.write((" · ".join(shown) + os.linesep).encode())
+        ctx.out.flush()
+    return Exit.OK
+
+
+def _is_news(said: Any) -> bool:
+    """Whether the used shares of this pane differ from those posted last."""
+    import hashlib
+    import os
+
+    from fleettools.adapters import files
+    from fleettools.adapters.stores import default_path
+
+    where = f"{os.environ.get('TMUX', '')} {os.environ.get('TMUX_PANE', '')}"
+    name = f"usage-{hashlib.sha256(where.encode()).hexdigest()[:12]}"
+    path = os.path.join(os.path.dirname(default_path()), "statusline", name)
+    shares = repr(said.usage)
+    try:
+        if files.read(path) == shares:
+            return False
+        files.replace(path, shares)
+    except FleetError:
+        return True  # what cannot be remembered is posted again
+    return True
+
+
+def _install(ctx: Context, agent: str, remove: bool, project: bool, dry_run: bool) -> Exit:
+    """Show what changes in the agent's settings, and change it."""
+    import os
+
+    from fleettools.adapters import agentfiles, files
+    from fleettools.services import hooks
+
+    look = _look(ctx, agent)
+    if look is None:
+        known = ", ".join(agentfiles.names(ctx.config().agents))
+        raise UsageError(f"--install {agent}: no such agent", f"one of {known}")
+
+    def read(path: str) -> str | None:
+        bundled = os.path.join(agentfiles.BUNDLED, path)
+        return files.read(path if os.path.isabs(path) else bundled)
+
+    wanted = hooks.change(look, _program(), os.getcwd() if project else None, os.environ, read, remove)
+    if wanted.shown:
+        ctx.messages.info(f"put this into {wanted.path}, beside what is there:")
+        ctx.out.write(wanted.shown.encode())
+        ctx.out.flush()
+        return Exit.OK
+    if wanted.before == wanted.after:
+        ctx.messages.info(f"{wanted.path}: nothing to change")
+        return Exit.OK
+    ctx.out.write(_difference(wanted.path, wanted.before, wanted.after))
+    ctx.out.flush()
+    if not dry_run:
+        files.replace(wanted.path, wanted.after)
+        ctx.messages.info(
+            f"{wanted.path}: {'taken out' if remove else 'put in'}; running agents read it when they start"
+        )
+    return Exit.OK
+
+
+def _difference(path: str, before: str, after: str) -> bytes:
+    import difflib
+
+    rows = difflib.unified_diff(before.splitlines(True), after.splitlines(True), path, path)
+    return "".join(row if row.endswith("\n") else f"{row}\n" for row in rows).encode()
+
+
+def _program() -> str:
+    """What an agent is to call: the command by its name where a shell finds it, else by its path."""
+    import os
+    import shutil
+    import sys
+
+    beside = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "fleet-hook")
+    return "fleet-hook" if shutil.which("fleet-hook") or not os.path.exists(beside) else beside
+
+
+if __name__ == "__main__":
+    main()

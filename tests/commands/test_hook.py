@@ -1,0 +1,234 @@
+"""fleet-hook: what an agent says of itself, as a record or in the store; and its hooks in real settings files."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fleettools.adapters.stores import open_store
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
+from server import Server, running, until
+
+FAILED = {"hook_event_name": "StopFailure", "session_id": "s", "prompt_id": "p", "error": "overloaded"}
+CALL = [sys.executable, "-m", "fleettools.commands.hook"]
+
+
+@pytest.fixture(name="env")
+def _env(tmp_path: Path) -> dict[str, str]:
+    """Nobody's home, and no pane."""
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+    return env | {"FLEET_STATE": str(tmp_path / "state.db"), "XDG_STATE_HOME": str(tmp_path / "state")}
+
+
+def hook(env: dict[str, str], *words: str, payload: object = None, data: bytes = b"") -> tuple[int, bytes, str]:
+    if payload is not None:
+        data = json.dumps(payload).encode()
+    done = subprocess.run([*CALL, *words], input=data, env=env, cwd=env["HOME"], capture_output=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+def signals(state: str) -> list[dict[str, object]]:
+    store = open_store(state, lambda text: None)
+    try:
+        return [json.loads(value) for _, value, _ in store.scan("signal/")]
+    finally:
+        store.close()
+
+
+def test_a_payload_becomes_a_signal(env: dict[str, str]) -> None:
+    status, out, _ = hook(env, "--agent", "claude", payload=FAILED)
+    said = json.loads(out)
+    assert status == 0 and said["type"] == "signal" and said["source"] == "hook"
+    assert (said["said"], said["cause"], said["session"], said["prompt"]) == ("failure", "overload", "s", "p")
+
+
+def test_the_same_payload_is_the_same_signal_and_another_prompt_another(env: dict[str, str]) -> None:
+    ids = [
+        json.loads(hook(env, "--agent", "claude", payload={**FAILED, "prompt_id": prompt})[1])["id"]
+        for prompt in ("p", "p", "q")
+    ]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_the_words_of_a_limit_give_cause_and_reset(env: dict[str, str]) -> None:
+    words = "You've hit your session limit · resets in 2h"
+    said = json.loads(
+        hook(env, "--agent", "claude", payload={**FAILED, "error": "rate_limit", "last_assistant_message": words})[1]
+    )
+    assert said["cause"] == "quota" and said["resetsAt"] > said["ts"]
+
+
+def test_secrets_in_a_message_are_replaced(env: dict[str, str]) -> None:
+    payload = {**FAILED, "last_assistant_message": "key sk-ant-api03-abcdefghijklmnop was refused"}
+    assert b"abcdefghijklmnop" not in hook(env, "--agent", "claude", payload=payload)[1]
+
+
+def test_a_payload_may_come_as_an_argument(env: dict[str, str]) -> None:
+    payload = json.dumps({"type": "agent-turn-complete", "thread-id": "t", "turn-id": "u"})
+    assert json.loads(hook(env, "--agent", "codex", payload)[1])["said"] == "end"
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b"\xff", b"[" * 100_000, b'"' + b"x" * (17 << 20) + b'"'])
+def test_what_is_no_payload_is_said_and_posted_in_silence(data: bytes, env: dict[str, str]) -> None:
+    status, out, err = hook(env, "--agent", "claude", data=data)
+    assert (status, out) == (65, b"") and err.startswith("fleet-hook: ") and err.count("\n") == 1
+    assert hook(env, "--agent", "claude", "--post", data=data) == (0, b"", "")
+
+
+@pytest.fixture(name="server", scope="module")
+def _server(tmp_path_factory: pytest.TempPathFactory) -> Server:
+    folder = tmp_path_factory.mktemp("hook")
+    with running(folder) as server:
+        yield server
+
+
+def in_pane(server: Server, script: str) -> tuple[str, Path]:
+    """Run a shell script in a pane of its own; gives the pane, and a file that the script may write."""
+    made = server.folder / f"script-{time.monotonic_ns()}"
+    made.write_text(script.replace("HOOK", f"{sys.executable} -m fleettools.commands.hook"))
+    return server.pane(f"exec sh {made} {made}.out"), Path(f"{made}.out")
+
+
+def test_a_post_from_a_pane_is_stored_under_that_pane(server: Server) -> None:
+    payload = json.dumps({**FAILED, "prompt_id": "posted"})
+    pane, out = in_pane(server, f"echo '{payload}' | HOOK --agent claude --post; echo $? > $1; exec sleep 100")
+    until(lambda: out.exists() and out.read_text() == "0\n", "the hook")
+    found = until(
+        lambda: [one for one in signals(server.env["FLEET_STATE"]) if one["prompt"] == "posted"], "the stored signal"
+    )
+    assert [(one["server"], one["target"]) for one in found] == [(server.identity, pane)]
+
+
+def test_an_agent_that_a_tool_of_the_panes_agent_starts_says_nothing_for_the_pane(server: Server) -> None:
+    """It has the pane's variables, but no terminal: as agents start their tools."""
+    agent = server.folder / "claude"
+    said = [json.dumps({**FAILED, "prompt_id": prompt}) for prompt in ("inner", "outer")]
+    agent.write_text(f"""#!/bin/sh
+if [ "$1" = inner ]; then echo '{said[0]}' | {" ".join(CALL)} --agent claude --post; exit; fi
+setsid "$0" inner < /dev/null > /dev/null 2>&1
+echo '{said[1]}' | {" ".join(CALL)} --agent claude --post
+exec sleep 100
+""")
+    agent.chmod(0o755)
+    server.pane(f"exec {agent}")
+    state = server.env["FLEET_STATE"]
+    until(lambda: any(one["prompt"] == "outer" for one in signals(state)), "the outer signal")
+    assert not [one for one in signals(state) if one["prompt"] == "inner"]
+
+
+def test_a_store_that_cannot_be_written_keeps_no_agent_waiting(server: Server, tmp_path: Path) -> None:
+    """A FIFO in the store's place, and a lock that is held: the hook ends at once, with 0 and in silence."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    env = server.env | {"TMUX": f"{server.socket},{os.getpid()},0", "TMUX_PANE": "%0", "FLEET_STATE": str(fifo)}
+    began = time.monotonic()
+    assert hook(env, "--agent", "claude", "--post", payload=FAILED) == (0, b"", "")
+    assert time.monotonic() - began < 20
+
+
+def test_a_payload_that_never_ends_is_given_up(env: dict[str, str]) -> None:
+    read, write = os.pipe()
+    try:
+        os.write(write, b"{")
+        done = subprocess.run(
+            [*CALL, "--agent", "claude", "--post"], stdin=read, env=env, capture_output=True, timeout=60
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    finally:
+        os.close(read)
+        os.close(write)
+
+
+INSTALLED = {
+    "claude": (".claude/settings.json", '{\n  // mine\n  "model": "x",\n}\n'),
+    "codex": (".codex/config.toml", 'model = "x"\n[a]\nb = 1\n'),
+    "opencode": (".config/opencode/plugins/fleettools.js", ""),
+}
+
+
+@pytest.mark.parametrize("agent", INSTALLED)
+def test_hooks_go_in_once_and_come_out_to_the_byte(agent: str, env: dict[str, str]) -> None:
+    name, before = INSTALLED[agent]
+    path = Path(env["HOME"], name)
+    if before:
+        path.parent.mkdir(parents=True)
+        path.write_text(before)
+        path.chmod(0o640)
+    status, shown, _ = hook(env, "--install", agent, "--dry-run")
+    assert status == 0 and b"fleet-hook" in shown
+    assert (path.read_text() if path.exists() else "") == before
+    assert hook(env, "--install", agent)[:2] == (0, shown)
+    assert "fleet-hook" in path.read_text()
+    assert hook(env, "--install", agent)[1] == b"", "a second time changes nothing"
+    if before:
+        assert path.stat().st_mode & 0o777 == 0o640
+    assert hook(env, "--install", agent, "--remove")[0] == 0
+    assert (path.read_text() if path.exists() else "") == before
+
+
+def test_settings_that_cannot_be_changed_stay_as_they_are(env: dict[str, str]) -> None:
+    path = Path(env["HOME"], ".codex/config.toml")
+    path.parent.mkdir()
+    path.write_text('notify = ["bell"]\n')
+    status, _, err = hook(env, "--install", "codex")
+    assert status == 65 and str(path) in err and "'bell' already" in err
+    assert path.read_text() == 'notify = ["bell"]\n'
+
+
+@pytest.mark.parametrize("agent", ["qwen", "gemini", "kimi"])
+def test_where_a_person_writes_the_settings_the_text_is_printed(agent: str, env: dict[str, str]) -> None:
+    status, out, err = hook(env, "--install", agent)
+    assert status == 0 and f"fleet-hook --agent {agent} --post" in out.decode() and "put this into" in err
+    assert not Path(env["HOME"], f".{agent}").exists()
+
+
+STATUS = {"session_id": "s", "rate_limits": {"five_hour": {"used_percentage": 41.7}}, "model": {"id": "m"}}
+
+
+def test_a_status_line_of_its_own_is_short(env: dict[str, str]) -> None:
+    assert hook(env, "--statusline", payload=STATUS)[:2] == (0, b"five hour 42 %\n")
+
+
+def test_a_status_line_hands_the_same_to_the_users_command(env: dict[str, str]) -> None:
+    data = json.dumps(STATUS).encode()
+    assert hook(env, "--statusline", "cat; echo; echo mine", data=data)[1] == data + b"\nmine\n"
+    assert hook(env, "--statusline", "cat", data=b"not json")[:2] == (0, b"not json")
+
+
+def test_used_shares_are_posted_when_they_have_changed(server: Server) -> None:
+    script = "".join(
+        f"""echo '{json.dumps({**STATUS, "rate_limits": {"w": {"used_percentage": share}}})}' | HOOK --statusline
+        while [ ! -e $1.{number} ]; do sleep 0.05; done
+        """
+        for number, share in enumerate((10, 10, 20))
+    )
+    pane, out = in_pane(server, script + "echo > $1; exec sleep 100")
+    state = server.env["FLEET_STATE"]
+
+    def shares() -> list[object]:
+        mine = [one for one in signals(state) if one["target"] == pane]
+        return sorted(one["usage"][0]["usedPercent"] for one in mine)  # type: ignore[index]
+
+    Path(f"{out}.0").touch()
+    until(lambda: shares() == [10], "the first share")
+    Path(f"{out}.1").touch()
+    Path(f"{out}.2").touch()
+    until(lambda: out.exists() and shares() == [10, 20], "the second share")
+
+
+def test_a_terminal_on_standard_input_does_not_hang_a_post(env: dict[str, str]) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        done = subprocess.run(
+            [*CALL, "--agent", "claude", "--post"], stdin=theirs, env=env, capture_output=True, timeout=60
+        )
+        assert done.returncode == 0
+    finally:
+        os.close(ours)
+        os.close(theirs)
