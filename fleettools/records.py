@@ -7,7 +7,7 @@ in a record, and whole milliseconds since the epoch (`..._ms`) in code, so that 
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from typing import Annotated, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import msgspec
 
@@ -108,6 +108,14 @@ class Seat(Record, kw_only=True):
     agent: str | None = None
     lead: PaneId | None = None
     role: Role | None = None
+
+
+WHO = ("server", "target", "pid", "name", "profile", "agent", "lead")
+
+
+def who(cls: type[msgspec.Struct], source: object) -> dict[str, Any]:
+    """Which member `source` is: those of WHO that it and a `cls` have, as keyword arguments for that."""
+    return {name: getattr(source, name) for name in WHO if name in cls.__struct_fields__ and hasattr(source, name)}
 
 
 class Pane(Seat, kw_only=True, tag="pane"):

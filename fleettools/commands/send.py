@@ -73,9 +73,10 @@ def _prompt(ctx: Context) -> str:
 
 def _member(ctx: Context, store: "Store", tmux: "Tmux", target: str) -> "tuple[PaneRow, MemberState]":
     """The pane and the member that TARGET means; a pane that says it is one enters the roster here."""
+    from fleettools.adapters import clock
     from fleettools.policy.members import marking, roster
     from fleettools.services import fleet
-    from fleettools.services.members import commit
+    from fleettools.services.members import commit, moment
     from fleettools.services.store import read
 
     rows = {row.id: row for row in tmux.panes()}
@@ -90,7 +91,8 @@ def _member(ctx: Context, store: "Store", tmux: "Tmux", target: str) -> "tuple[P
         raise NotNow("nothing was typed", "fleet-list shows the members, tmux list-panes -a the panes")
     row = rows[pane]
     if pane in looks and (known is None or known.pid not in (None, row.pid)):
-        commit(store, server, pane, lambda member, won: marking.step(member, looks[pane], won))
+        at = moment(store, clock)
+        commit(store, server, pane, lambda member, won: marking.step(member, looks[pane], won, at))
     member = read(store, roster.member_key(server, pane), roster.MemberState)
     if member is None or member.pid not in (None, row.pid):
         raise NotNow(f"{target} runs another process than the roster knows", "nothing was typed")
@@ -138,8 +140,9 @@ class Sending:
         """Why the member may not be sent anything, empty when it may."""
         from fleettools.adapters import clock
         from fleettools.policy.members import handover
+        from fleettools.services.members import now_ms
 
-        return handover.may_be_sent(member, clock.now_ms())
+        return handover.may_be_sent(member, now_ms(self._store, clock, member))
 
     def unfit(self, prompt: str) -> str:
         """Why this prompt cannot go to this agent, empty when it can."""
@@ -184,17 +187,18 @@ class Sending:
         from fleettools.adapters import clock
         from fleettools.policy.members import handover, roster, tickets
         from fleettools.screens.scrub import scrubbed
+        from fleettools.services.members import now_ms
         from fleettools.services.store import change
 
         if name != "typed":
             return True
         baseline = scrubbed(self._site.see().text)
-        now_ms = clock.now_ms()
+        now = now_ms(self._store, clock, self._before)
 
         def begin(member: roster.MemberState | None) -> tuple[roster.MemberState | None, roster.MemberState | None]:
-            if member is None or self.refusal(member):
+            if member is None or handover.may_be_sent(member, now):
                 return member, None
-            return handover.open_ticket(member, self._ticket, baseline, now_ms), member
+            return handover.open_ticket(member, self._ticket, baseline, now), member
 
         key = roster.member_key(self._row.server, self._row.id)
         before = change(self._store, key, roster.MemberState, begin)
@@ -202,11 +206,10 @@ class Sending:
             return False
         self._before, self._opened = before, True
         ticket = tickets.TicketState(
-            id=self._ticket, server=before.server, target=before.target, name=before.name, profile=before.profile,
-            lead=before.lead, event=self._ticket, opened_ms=now_ms,
+            **records.who(tickets.TicketState, before), id=self._ticket, event=self._ticket, opened_ms=now,
         )  # fmt: skip
         change(self._store, tickets.ticket_key(ticket.id), tickets.TicketState, lambda _: (ticket, None))
-        self._ctx.messages.debug(f"{ticket.id} opened at {records.to_ts(now_ms)}")
+        self._ctx.messages.debug(f"{ticket.id} opened at {records.to_ts(now)}")
         return True
 
     def _finished(self, result: "Result") -> bool:
@@ -214,23 +217,23 @@ class Sending:
         from fleettools import records
         from fleettools.adapters import clock
         from fleettools.policy.members import handover, roster, tickets
-        from fleettools.services.members import settle
+        from fleettools.services.members import now_ms, settle
         from fleettools.services.store import change, read
 
         if not self._opened:
             return False
-        now_ms = clock.now_ms()
+        now = now_ms(self._store, clock, self._before)
 
         def end(member: roster.MemberState | None) -> tuple[roster.MemberState | None, bool]:
             if result.outcome == "submitted":
-                return handover.prove(member, self._ticket, now_ms), True
-            return handover.withdraw(member, self._before, self._ticket, now_ms)
+                return handover.prove(member, self._ticket, now), True
+            return handover.withdraw(member, self._before, self._ticket, now)
 
         submitted = change(self._store, roster.member_key(self._row.server, self._row.id), roster.MemberState, end)
         if not submitted:
             known = result.outcome not in ("unknown", "queued")
             why = f"not {'submitted' if known else 'seen submitted'}: {result.reason}"
-            settle(self._store, tickets.Settlement(self._ticket, "send", "failed", why, now_ms, told=True))
+            settle(self._store, tickets.Settlement(self._ticket, "send", "failed", why, now, told=True))
         ticket = read(self._store, tickets.ticket_key(self._ticket), tickets.TicketState)
         if ticket is not None:
             self._ctx.out.write(records.encode(tickets.record(ticket, **clock.stamp())))

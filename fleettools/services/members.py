@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 
+from fleettools.moments import Moment
 from fleettools.policy.members import roster, tickets
 from fleettools.policy.members.roster import Answer, MemberState, Settled
 from fleettools.policy.members.tickets import Settlement, TicketState
+from fleettools.services.ports import Clock
 from fleettools.services.store import Store, change
 
 Step = Callable[[MemberState | None, Settled], tuple[MemberState | None, Answer]]
@@ -24,3 +26,14 @@ def commit(store: Store, server: str, target: str, step: Step) -> Answer:
 def settle(store: Store, end: Settlement) -> tuple[bool, str]:
     """Settle a ticket: whether it is this that ended it, and why (not)."""
     return change(store, tickets.ticket_key(end.ticket), TicketState, lambda ticket: tickets.settle(ticket, end))
+
+
+def now_ms(store: Store, clock: Clock, member: MemberState | None) -> int:
+    """The time of what happens to a member now: the store's, on the clock that its looks go by."""
+    return roster.clocked(member, moment(store, clock)).ms
+
+
+def moment(store: Store, clock: Clock) -> Moment:
+    """Now, by the store's clock and this machine's uptime."""
+    here = clock.moment()
+    return Moment(store.now_ms(), here.boot, here.up_ms)

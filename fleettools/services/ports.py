@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from fleettools.errors import Unavailable
+from fleettools.moments import Moment
 from fleettools.policy.members import seats
 
 
@@ -18,6 +19,9 @@ class Clock(Protocol):
 
     def stamp(self) -> dict[str, Any]:
         """The `ts`, `boot` and `up` of a record made now."""
+
+    def moment(self) -> Moment:
+        """Now, on both clocks."""
 
     def boot(self) -> str | None:
         """This boot's id, None where the system has none."""

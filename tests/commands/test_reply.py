@@ -14,7 +14,7 @@ from fleettools.policy.members.roster import MemberState
 from fleettools.policy.members.tickets import TicketState
 from fleettools.services.store import change, read
 
-ROUNDS = 1000
+ROUNDS = 400
 SERVER = "h:/s:7"
 
 

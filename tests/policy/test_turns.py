@@ -1,4 +1,4 @@
-"""Turns: which looks at a pane belong together, and what a turn's outcome is (design section 2)."""
+"""Turns: which looks at a pane belong together, and what a turn's outcome is."""
 
 import pytest
 
@@ -92,7 +92,7 @@ BEFORE = [PastTurn(event="e0", began_ms=T0 - 60_000, screen="old:1")]
     ],
 )
 def test_a_look_belongs_to_the_turn(current: TurnState | None, seen: records.Verdict, kind: str) -> None:
-    found = turns.place(current, BEFORE if current else [], seen, records.to_ms(seen.ts))
+    found = turns.fit(current, BEFORE if current else [], seen, records.to_ms(seen.ts))
     assert found.kind == kind, found.reason
     assert found.reason
 
@@ -100,7 +100,7 @@ def test_a_look_belongs_to_the_turn(current: TurnState | None, seen: records.Ver
 def test_a_late_look_gets_the_event_of_the_turn_that_was_under_way() -> None:
     past = [PastTurn(event="e-1", began_ms=T0 - 90_000), *BEFORE]
     for at, event in ((T0 - 1, "e0"), (T0 - 60_001, "e-1")):
-        found = turns.place(turn(), past, look("completed", "old:1", at), at)
+        found = turns.fit(turn(), past, look("completed", "old:1", at), at)
         assert found.past is not None and found.past.event == event
 
 
@@ -115,10 +115,17 @@ def test_a_late_look_gets_the_event_of_the_turn_that_was_under_way() -> None:
         pytest.param("backend_error", "completed", "backend_error", id="completed does not undo backend_error"),
         pytest.param("exhausted", "backend_error", "exhausted", id="backend_error does not replace exhausted"),
         pytest.param("failed", "backend_error", "failed", id="backend_error does not replace failed"),
+        pytest.param("backend_error", "exhausted", "exhausted", id="exhausted replaces backend_error"),
     ],
 )
 def test_the_first_end_stays_unless_an_error_replaces_completed(first: str, then: str, stays: str) -> None:
-    assert turns.final(first, then) == stays  # type: ignore[arg-type]
+    assert turns.final(turn(outcome=first), then) == stays  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("worse", ["backend_error", "exhausted"])
+def test_a_turn_that_failed_only_by_ending_too_fast_may_turn_out_worse(worse: str) -> None:
+    assert turns.final(turn(outcome="failed", fast=True), worse) == worse  # type: ignore[arg-type]
+    assert turns.final(turn(outcome="failed", fast=True), "completed") == "failed"
 
 
 def test_events_of_equal_turns_differ_and_are_the_same_whenever_worked_out() -> None:

@@ -1,4 +1,4 @@
-"""The roster: who is in the fleet and in which state (design section 5); what looks make of it is in marking.py.
+"""The roster: who is in the fleet and in which state; what looks make of it is in marking.py.
 
 A step gets the member, what happened, and how the tickets it asked for were settled. While it has to know more it
 changes nothing and answers with the settlements to try; whoever commits it settles those tickets and asks again.
@@ -11,6 +11,7 @@ import msgspec
 
 from fleettools import records
 from fleettools.errors import UsageError
+from fleettools.moments import Moment
 from fleettools.policy.members import turns
 from fleettools.policy.members.tickets import By, Settlement
 from fleettools.policy.members.turns import PastTurn, TurnState
@@ -19,6 +20,7 @@ MEMBERS = "member/"
 GONE = "pane gone"
 STOPPED = "stopped by a person"
 DOWN = "its tmux server ended"
+UNMARKED = "no longer marked"
 FOLLOWED = "another ticket followed before its end was seen"
 
 FAILED = frozenset({"failed", "backend_error"})
@@ -30,7 +32,8 @@ class MemberState(msgspec.Struct, kw_only=True, omit_defaults=True):
     `since_ms`: when `state` began. `joined_ms`: the first look at this pane process (`pid`). A `released` one is a
     tombstone of server, target and pid; `reason` says why. `gone`: the pane has vanished or is dead, so it holds no
     slot. `count` numbers the turns under this key, whatever the process; `past` are the last few of them, oldest
-    first. `earlier`: tickets that were still open when another was sent.
+    first. `earlier`: tickets that were still open when another was sent. `looked`: the last look at this process, by
+    whose clock all times here go as long as the machine runs.
     """
 
     server: str
@@ -50,6 +53,7 @@ class MemberState(msgspec.Struct, kw_only=True, omit_defaults=True):
     count: int = 0
     past: list[PastTurn] = []
     earlier: list[str] = []
+    looked: Moment | None = None
 
     @property
     def holds_slot(self) -> bool:
@@ -58,9 +62,10 @@ class MemberState(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Answer(NamedTuple):
-    """What a step says: whose event it was, `resolved` (design section 2), the ticket, and why.
+    """What a step says: whose event it was, whether it is `resolved`, the ticket, and why.
 
     `asks`: settle these first and step again. `known` is false for a pane that is not, or no longer, in the roster.
+    `fields`: what the verdict says from now on in place of what it said.
     """
 
     reason: str
@@ -69,6 +74,13 @@ class Answer(NamedTuple):
     ticket: str | None = None
     known: bool = True
     asks: tuple[Settlement, ...] = ()
+    fields: Mapping[str, Any] | None = None
+
+
+def clocked(member: MemberState | None, at: Moment) -> Moment:
+    """A moment of the store's clock by the clock that a member goes by: that of its last look, which never steps."""
+    looked = member.looked if member else None
+    return at if looked is None else Moment(looked.ms + at.since(looked), at.boot, at.up_ms)
 
 
 Settled = Mapping[str, bool]
@@ -93,11 +105,16 @@ def find(members: Iterable[MemberState], target: str, server: str | None) -> Mem
     return found[0] if found else None
 
 
-def is_member(look: records.Verdict) -> bool:
+def is_member(seen: records.Verdict) -> bool:
     """Whether a verdict is about a member: it sits in a pane and says so, or carries a member's profile or name."""
-    if look.server is None or look.target is None or look.role == "lead":
+    if seen.server is None or seen.target is None or seen.role == "lead":
         return False
-    return look.role == "member" or look.profile is not None or look.name is not None
+    return seen.role == "member" or seen.profile is not None or seen.name is not None
+
+
+def joined(source: object, state: records.State, now_ms: int) -> MemberState:
+    """A member that enters the roster now: `source` says who it is."""
+    return MemberState(**records.who(MemberState, source), state=state, since_ms=now_ms, joined_ms=now_ms)
 
 
 def entered(member: MemberState, state: records.State, ts_ms: int, failure: str | None = None) -> MemberState:
@@ -160,17 +177,5 @@ def release(member: MemberState | None, reason: str, by: By, now_ms: int, settle
 
 def record(member: MemberState, credential: str | None, reason: str, **stamp: Any) -> records.Member:
     """The member as the record of a change to it; `stamp` is its `ts`, `boot` and `up`."""
-    return records.Member(
-        **stamp,
-        server=member.server,
-        target=member.target,
-        pid=member.pid,
-        name=member.name,
-        profile=member.profile,
-        credential_id=credential,
-        agent=member.agent,
-        lead=member.lead,
-        state=member.state,
-        reason=reason,
-        changed=True,
-    )
+    who = records.who(records.Member, member)
+    return records.Member(**stamp, **who, credential_id=credential, state=member.state, reason=reason, changed=True)

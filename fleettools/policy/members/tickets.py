@@ -1,4 +1,4 @@
-"""Tickets: one piece of work each, settled exactly once by whoever is first (design section 5)."""
+"""Tickets: one piece of work each, settled exactly once by whoever is first."""
 
 from typing import Any, Literal, NamedTuple
 
@@ -88,13 +88,9 @@ def record(ticket: TicketState, **stamp: Any) -> records.Ticket:
     """The ticket as a record; `stamp` is its `ts`, `boot` and `up`."""
     return records.Ticket(
         **stamp,
+        **records.who(records.Ticket, ticket),
         id=ticket.id,
         state=ticket.state,
-        server=ticket.server,
-        target=ticket.target,
-        name=ticket.name,
-        profile=ticket.profile,
-        lead=ticket.lead,
         event=ticket.event,
         outcome=ticket.outcome,
         reason=ticket.reason,

@@ -1,7 +1,8 @@
-"""Turns and their events: which looks at a member's pane belong together (design section 2).
+"""Turns and their events: which looks at a member's pane belong together.
 
 A turn begins with a ticket, another last prompt, a higher ordinal, or working/retrying after an end. A lower ordinal
-or no prompt on the screen is the same turn, and a ticket's first prompt belongs to the ticket's turn.
+or no prompt on the screen is the same turn, and a ticket's first prompt belongs to the ticket's turn. When a turn has
+ended is the matter of ends.py.
 """
 
 from typing import Literal, NamedTuple
@@ -9,10 +10,12 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from fleettools import records
+from fleettools.policy.members.ends import Doubt
 
 DELIVERY_MS = 60_000  # a fleet-send that has proved nothing by then has died
 KEPT = 8
-HIGHER = "a higher ordinal"
+HIGHER, LOWER = "a higher ordinal", "a lower ordinal"
+BASELINE = "baseline"  # the rule of a verdict on a screen that shows no more than its baseline
 AT_WORK = frozenset({"working", "retrying"})
 
 
@@ -22,6 +25,7 @@ class PastTurn(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
     event: str
     began_ms: int
     screen: str | None = None
+    block: str | None = None
     ticket: str | None = None
     resolved: bool | None = None
 
@@ -29,26 +33,36 @@ class PastTurn(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
 class TurnState(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A member's current turn; times in ms. `event` is its id; a ticket's turn has the ticket's id.
 
-    `screen`: prompt hash and ordinal at the last look, None until a prompt was seen. `worked`: it was seen at work.
-    `resolved`: whether this turn's verdict settled its ticket, None while that is open. `seen_ms`: the last look that
-    changed something. `delivered_at_ms`: when the ticket's prompt was pasted; `proven_ms`: when it was seen submitted,
-    None while fleet-send is still at it.
+    `screen`: prompt hash and ordinal at the last look, None until a prompt was seen. `drew`: it has drawn something;
+    `block`: what it had drawn when it ended. `cleared`: its screen was cleared since. `resolved`: whether this turn's
+    verdict settled its ticket, None while that is open. `seen_ms`: the last look that changed something.
+    `delivered_at_ms`: when the ticket's prompt was pasted; `proven_ms`: when it was seen submitted, None while
+    fleet-send is still at it; `bare_ms`: since when the screen shows no more than before the delivery.
+    `at_ms`: when its end happened, `undated` when nothing told; `fast`: it failed only by ending too fast; `doubt`: an
+    end that is not proved yet.
     """
 
     event: str
     ticket: str | None = None
     screen: str | None = None
     outcome: records.Outcome | None = None
-    worked: bool = False
+    drew: bool = False
+    block: str | None = None
+    cleared: bool = False
     resolved: bool | None = None
     began_ms: int
     seen_ms: int = 0
     delivered_at_ms: int | None = None
     proven_ms: int | None = None
     baseline: str | None = None
+    bare_ms: int | None = None
+    at_ms: int | None = None
+    undated: bool = False
+    fast: bool = False
+    doubt: Doubt | None = None
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether an outcome ended it."""
         return self.outcome in records.ENDINGS
 
@@ -57,64 +71,101 @@ class TurnState(msgspec.Struct, kw_only=True, omit_defaults=True):
         """Its ticket, unless that is settled."""
         return self.ticket if self.resolved is None else None
 
+    @property
+    def submitted(self) -> bool:
+        """Whether its ticket's prompt was seen submitted, by fleet-send or by a look."""
+        return self.proven_ms is not None or self.screen is not None
 
-class Place(NamedTuple):
-    """Where a look belongs: to the current turn, a new one, an earlier one, or to no turn at all, and why."""
 
-    kind: Literal["same", "new", "old", "waiting", "none"]
+class Fit(NamedTuple):
+    """Where a look belongs and why: to the `same` turn, a `new` one, an `old` one, or to no turn at all.
+
+    `still`: the same turn, which has ended, and nothing was drawn since. `waiting`: a prompt is just being delivered.
+    `back`: the screen of an earlier turn (`past`) stands there again.
+    """
+
+    kind: Literal["same", "still", "new", "old", "back", "waiting", "none"]
     reason: str
     past: PastTurn | None = None
 
 
-def place(turn: TurnState | None, past: list[PastTurn], look: records.Verdict, ts_ms: int) -> Place:
-    """The turn that a look belongs to; first match wins."""
-    prompt = prompt_of(look)
+def fit(turn: TurnState | None, past: list[PastTurn], seen: records.Verdict, now_ms: int) -> Fit:
+    """The turn that a look at `now_ms` belongs to; first match wins."""
+    prompt = prompt_of(seen)
     if turn is None:
-        begins = prompt is not None or look.outcome in records.ENDINGS or look.outcome in AT_WORK
-        return Place("new", "the first look") if begins else Place("none", "no turn yet")
-    if turn.delivered_at_ms is not None and turn.screen is None and not turn.ended:
-        return _first_prompt(turn, past, look, ts_ms)
-    if ts_ms < turn.began_ms and look.event != turn.event:
-        return Place("old", "a look at an earlier turn", _at(past, ts_ms))
+        begins = prompt is not None or seen.outcome in records.ENDINGS or seen.outcome in AT_WORK
+        return Fit("new", "the first look") if begins else Fit("none", "no turn yet")
+    if turn.delivered_at_ms is not None and turn.screen is None and not turn.has_ended:
+        return _first_prompt(turn, past, seen, now_ms)
+    if now_ms < turn.began_ms and seen.event != turn.event:
+        return Fit("old", "a look at an earlier turn", _at(past, now_ms))
+    if seen.outcome == "stale" or seen.pattern == BASELINE:
+        return Fit("same", "it tells of no turn")
+    if prompt is not None and turn.cleared and now_ms >= turn.seen_ms:
+        return Fit("new", "a prompt on a cleared screen")
     if prompt is not None and turn.screen is not None:
         moved = _moved(turn.screen, prompt)
-        if moved and not (moved == HIGHER and ts_ms < turn.seen_ms):
-            return Place("new", moved)
-    if turn.ended and look.outcome in AT_WORK and ts_ms >= turn.seen_ms:
-        return Place("new", f"{look.outcome} after an end")
-    return Place("same", "the same turn")
+        before = _standing_again(turn, past, prompt, seen, moved)
+        if before:
+            return Fit("back", "the screen of an earlier turn again", before)
+        if moved and moved != LOWER and not (moved == HIGHER and now_ms < turn.seen_ms):
+            return Fit("new", moved)
+    if turn.has_ended and seen.outcome in AT_WORK and now_ms >= turn.seen_ms:
+        # Something beside the turn moves: a spinner of the title, a footer that counts.
+        if seen.outcome == "working" and seen.block is not None and seen.block == turn.block:
+            return Fit("still", "nothing was drawn since its end")
+        return Fit("new", f"{seen.outcome} after an end")
+    return Fit("same", "the same turn")
 
 
-def _first_prompt(turn: TurnState, past: list[PastTurn], look: records.Verdict, ts_ms: int) -> Place:
+def _first_prompt(turn: TurnState, past: list[PastTurn], seen: records.Verdict, now_ms: int) -> Fit:
     """A look at a ticket's turn of which no prompt was seen yet: it may still show what was there before the paste."""
-    prompt = prompt_of(look)
-    if ts_ms < (turn.delivered_at_ms or 0) and look.event != turn.event:
-        return Place("old", "from before the delivery", _at(past, ts_ms))
+    prompt = prompt_of(seen)
+    if now_ms < (turn.delivered_at_ms or 0) and seen.event != turn.event:
+        return Fit("old", "from before the delivery", _at(past, now_ms))
     before = past[-1] if past and past[-1].screen == prompt else None
-    if turn.proven_ms is None and ts_ms < turn.began_ms + DELIVERY_MS and (before or not past or prompt is None):
-        return Place("waiting", "a prompt is being delivered", before)
-    if before and prompt is not None and (turn.proven_ms is None or ts_ms < turn.proven_ms):
-        return Place("old", "from before the delivery", before)
-    return Place("same", "the ticket's first prompt")
+    if turn.proven_ms is None and now_ms < turn.began_ms + DELIVERY_MS and (before or not past or prompt is None):
+        return Fit("waiting", "a prompt is being delivered", before)
+    if before and prompt is not None and (turn.proven_ms is None or now_ms < turn.proven_ms):
+        return Fit("old", "from before the delivery", before)
+    if before and _is_unmoved(before, seen) and seen.pattern != BASELINE:
+        return Fit("back", "the screen from before the delivery again", before)
+    return Fit("same", "the ticket's first prompt")
 
 
-def prompt_of(look: records.Verdict) -> str | None:
+def prompt_of(seen: records.Verdict) -> str | None:
     """The `screen` of a look, None when there is no prompt on it: classify then says ordinal 0."""
-    return None if look.screen is None or look.screen.endswith(":0") else look.screen
+    return None if seen.screen is None or seen.screen.endswith(":0") else seen.screen
 
 
 def _moved(last: str, screen: str) -> str:
-    """How a screen's prompt differs from the last one's so that it begins a turn; empty when it does not."""
+    """How a screen's prompt differs from the last one's; empty when it does not."""
     old_hash, _, old = last.rpartition(":")
     new_hash, _, new = screen.rpartition(":")
     if old_hash != new_hash:
         return "another last prompt"
-    return HIGHER if new.isdigit() and old.isdigit() and int(new) > int(old) else ""
+    if not (new.isdigit() and old.isdigit()) or int(new) == int(old):
+        return ""
+    return HIGHER if int(new) > int(old) else LOWER
 
 
-def _at(past: list[PastTurn], ts_ms: int) -> PastTurn | None:
+def _standing_again(
+    turn: TurnState, past: list[PastTurn], prompt: str, seen: records.Verdict, moved: str
+) -> PastTurn | None:
+    """The earlier turn whose last screen stands there again: a person took the newer prompt back."""
+    # An equal prompt's ordinal also falls when the one before it scrolls away; but then the turn has drawn something.
+    if moved in ("", HIGHER) or (moved == LOWER and turn.drew):
+        return None
+    return next((old for old in reversed(past) if old.screen == prompt and _is_unmoved(old, seen)), None)
+
+
+def _is_unmoved(old: PastTurn, seen: records.Verdict) -> bool:
+    return seen.block is not None and seen.block == old.block and seen.outcome not in AT_WORK
+
+
+def _at(past: list[PastTurn], now_ms: int) -> PastTurn | None:
     """The turn that was under way at a moment before the current one."""
-    return next((turn for turn in reversed(past) if turn.began_ms <= ts_ms), None)
+    return next((turn for turn in reversed(past) if turn.began_ms <= now_ms), None)
 
 
 def event_of(server: str | None, target: str | None, screen: str | None, turns: int) -> str:
@@ -131,17 +182,21 @@ def remembered(past: list[PastTurn], turn: TurnState | None) -> list[PastTurn]:
     if turn is None:
         return past
     entry = PastTurn(
-        event=turn.event, began_ms=turn.began_ms, screen=turn.screen, ticket=turn.ticket, resolved=turn.resolved
-    )
+        event=turn.event, began_ms=turn.began_ms, screen=turn.screen, block=turn.block, ticket=turn.ticket,
+        resolved=turn.resolved,
+    )  # fmt: skip
     return [*past[1 - KEPT :], entry]
 
 
-def final(first: records.Outcome | None, then: records.Outcome) -> records.Outcome:
-    """A turn's outcome after another ended one: the first stays, but backend_error and exhausted replace completed."""
-    if (
-        first is None
-        or first not in records.ENDINGS
-        or (first == "completed" and then in ("backend_error", "exhausted"))
-    ):
+def final(turn: TurnState, then: records.Outcome) -> records.Outcome:
+    """A turn's outcome after another ended one: the first stays, but a worse one may replace what was too mild.
+
+    backend_error and exhausted replace completed and what failed only by ending too fast; exhausted replaces
+    backend_error.
+    """
+    first = turn.outcome
+    if first is None or not turn.has_ended:
         return then
-    return first
+    mild = first == "completed" or (first == "failed" and turn.fast)
+    worse = then == "exhausted" and first == "backend_error"
+    return then if worse or (mild and then in ("backend_error", "exhausted")) else first

@@ -1,0 +1,530 @@
+"""Marking: every state and transition of a member that a look at its pane causes."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from looks import SERVER, T0, after, at, look, run, sent
+
+from fleettools import records
+from fleettools.policy.members import handover, marking, roster
+from fleettools.policy.members.roster import Answer, MemberState
+from fleettools.records import Verdict
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "state", "reason"),
+    [
+        # One look.
+        pytest.param(["working"], "busy", None, id="working is busy"),
+        pytest.param(["retrying"], "busy", None, id="retrying is busy"),
+        pytest.param(["blocked"], "blocked", None, id="blocked is blocked"),
+        pytest.param(["idle"], "idle", None, id="idle is idle"),
+        pytest.param(["completed"], "done", None, id="completed is done"),
+        pytest.param(["backend_error"], "backend_error", "backend_error", id="backend_error is backend_error"),
+        pytest.param(["failed"], "failed", "failed", id="failed is failed"),
+        pytest.param(["exhausted"], "failed", "exhausted", id="exhausted is failed, with the reason"),
+        pytest.param(["working", "stale"], "busy", None, id="stale changes nothing"),
+        # An error may come after the normal end, a normal end never undoes an error.
+        pytest.param(["working", "backend_error"], "backend_error", "backend_error", id="busy to backend_error"),
+        pytest.param(["working", "completed", "backend_error"], "backend_error", "backend_error", id="done to error"),
+        pytest.param(["working", "completed", "exhausted"], "failed", "exhausted", id="done to exhausted"),
+        pytest.param(["backend_error", "completed"], "backend_error", "backend_error", id="error stays at a late end"),
+        pytest.param(["exhausted", "completed"], "failed", "exhausted", id="exhausted stays at a late end"),
+        pytest.param(["completed", "failed"], "done", None, id="done stays when the same turn looks failed"),
+        pytest.param(["backend_error", "idle"], "backend_error", "backend_error", id="idle does not reinstate"),
+        pytest.param(["failed", "blocked"], "failed", "failed", id="a question does not reinstate"),
+        # Work in a pane that had failed is a turn that somebody started.
+        pytest.param(["backend_error", "working"], "busy", None, id="work after an error reinstates"),
+        pytest.param(["backend_error", "working", "completed"], "done", None, id="and ends as it ends"),
+        pytest.param(["completed", "idle"], "idle", None, id="done to idle"),
+        pytest.param(["backend_error", "exhausted"], "failed", "exhausted", id="exhausted replaces backend_error"),
+        pytest.param(["blocked", "working"], "busy", None, id="blocked to busy"),
+    ],
+)
+def test_a_member_follows_what_is_seen(outcomes: list[str], state: str, reason: str | None) -> None:
+    member = after(*outcomes)
+    assert (member.state, member.failure_reason) == (state, reason)
+
+
+@pytest.mark.parametrize("failure", ["failed", "backend_error", "exhausted"])
+@pytest.mark.parametrize(
+    ("outcome", "state"),
+    [("completed", "done"), ("working", "busy"), ("blocked", "blocked"), ("idle", "idle"), ("failed", "failed")],
+)
+def test_a_new_prompt_in_a_failed_members_pane_reinstates_it(failure: str, outcome: str, state: str) -> None:
+    member, answer, _ = run(look(outcome, "more:1", at=5, reason="new"), member=after(failure))
+    assert member is not None
+    assert (member.state, member.failure_reason) == (state, "new" if state == "failed" else None)
+    assert answer.event != after(failure).turn.event  # type: ignore[union-attr]
+
+
+def test_no_prompt_is_delivered_to_a_member_that_cannot_take_it() -> None:
+    released, _ = roster.release(after("idle"), "let go", "release", T0, {})
+    refusing = [None, released, after("failed"), after("backend_error"), after("exhausted"), after("blocked")]
+    refusing.append(run(look("working", gone=True, at=1), member=after("working"))[0])
+    refusing.append(handover.open_ticket(after("idle"), "t1", "", T0))
+    assert all(handover.may_be_sent(member, T0 + 1) for member in refusing)
+    assert not any(handover.may_be_sent(after(outcome), T0 + 1) for outcome in ("idle", "completed"))
+
+
+def test_the_same_look_again_changes_nothing_and_says_the_same() -> None:
+    """Any record may come again, and a restart must not make a turn of it."""
+    looks = [look("working"), look("backend_error", at=1), look("working", "b:1", at=2), look("completed", "b:1", at=3)]
+    member, first, _ = run(*looks)
+    again, _, _ = run(*looks, member=member)
+    assert again == member
+    assert run(looks[-1], member=member)[1].event == first.event
+    assert run(looks[1], member=member)[1].event == run(*looks[:2])[1].event
+
+
+OUTCOMES = ["working", "retrying", "blocked", "idle", "stale", "completed", "failed", "backend_error", "exhausted"]
+MARKS = st.fixed_dictionaries(
+    {}, optional={"block": st.sampled_from(["x", "y"]), "proved": st.just(False), "stopped": st.just(True)}
+)
+LOOKS = st.tuples(st.sampled_from(OUTCOMES), st.sampled_from(["a:1", "a:2", "b:1", "none:0"]), MARKS)
+
+
+@given(st.lists(LOOKS, min_size=1, max_size=8))
+@example([("blocked", "none:0", {}), ("idle", "none:0", {})])
+@example([("completed", "a:1", {}), ("blocked", "a:1", {}), ("idle", "a:1", {})])
+def test_any_record_may_come_again(seen: list[tuple[str, str, dict[str, object]]]) -> None:
+    """Whatever was seen: each look again, in any place, changes no member and gets the event that it had.
+
+    A prompt that was taken back, which blocks tell, may belong to its turn again later, so there only members count.
+    """
+    taken_back = any("block" in marks for _, _, marks in seen)
+    stream = [look(outcome, screen, at=second, **marks) for second, (outcome, screen, marks) in enumerate(seen)]
+    member, events = None, []
+    for one in stream:
+        member, answer, _ = run(one, member=member)
+        events.append(answer.event)
+    for one, event in zip(stream, events, strict=True):
+        again, answer, _ = run(one, member=member)
+        assert again == member
+        assert taken_back or answer.event == event
+
+
+def test_two_turns_with_equal_words_are_two_events() -> None:
+    member, first, _ = run(look("backend_error", "fix:1"))
+    _, second, _ = run(look("working", "fix:1", at=1), look("backend_error", "fix:1", at=2), member=member)
+    assert first.event != second.event
+
+
+class TestTicket:
+    def test_its_event_is_the_tickets_and_the_first_verdict_settles_it(self) -> None:
+        seen = look("completed", "do:1", at=12)
+        member, answer, asked = run(look("working", "do:1", at=11), seen, member=sent(after("idle")))
+        assert asked == ["t1 verdict completed"]
+        assert (answer.event, answer.ticket, answer.resolved) == ("t1", "t1", True)
+        assert member is not None and member.state == "done"
+        assert run(seen, member=member)[1:] == (answer._replace(reason="the same turn"), [])
+
+    @pytest.mark.parametrize("outcome", ["backend_error", "exhausted", "failed", "completed"])
+    def test_a_verdict_that_loses_marks_no_failure_and_is_no_evidence(self, outcome: str) -> None:
+        member = sent(after("idle"))
+        member, answer, _ = run(look("working", "do:1", at=11), look(outcome, "do:1", at=12), member=member, won=False)
+        assert member is not None
+        assert (answer.resolved, member.state, member.failure_reason) == (False, "done", None)
+        assert run(look(outcome, "do:1", at=13), member=member)[1].resolved is False
+
+    def test_a_reply_makes_the_member_done_and_its_later_verdict_lose(self) -> None:
+        member = handover.replied(sent(after("idle")), "t1", T0 + 11_000)
+        assert member is not None and member.state == "done"
+        member, answer, asked = run(look("working", "do:1", at=12), look("backend_error", "do:1", at=13), member=member)
+        assert member is not None
+        assert (member.state, answer.resolved, asked) == ("done", False, [])
+
+    def test_the_agents_own_stop_mark_settles_it_as_stopped_by_a_person(self) -> None:
+        looks = look("working", "do:1", at=11), look("idle", "do:1", at=12, stopped=True)
+        member, answer, asked = run(*looks, member=sent(after("idle")))
+        assert asked == ["t1 verdict failed"]
+        assert member is not None
+        assert (member.state, member.failure_reason, answer.event, answer.resolved) == ("idle", None, "t1", True)
+        assert run(looks[-1], member=member)[::2] == (member, [])
+
+    @pytest.mark.parametrize("outcome", ["idle", "stale"])
+    def test_a_screen_that_stays_as_before_the_delivery_settles_it_too(self, outcome: str) -> None:
+        """Esc before any output puts the prompt back into the composer, and no mark tells of it."""
+        first, soon, later = (look(outcome, at=second, pattern="baseline") for second in (12, 13, 14))
+        member, _, asked = run(first, soon, member=sent(after("working", "completed")))
+        assert member is not None
+        assert (member.state, asked) == ("busy", [])
+        member, answer, asked = run(later, member=member)
+        assert member is not None
+        assert (member.state, member.failure_reason, asked) == ("idle", None, ["t1 verdict failed"])
+        assert (answer.event, answer.resolved) == ("t1", True)
+
+    @pytest.mark.parametrize(
+        "between",
+        [
+            pytest.param(look("working", "do:1", at=13), id="it works"),
+            pytest.param(look("completed", "do:1", at=13, proved=False), id="an end in doubt"),
+        ],
+    )
+    def test_what_comes_in_between_begins_the_wait_anew(self, between: records.Verdict) -> None:
+        looks = look("idle", at=12, pattern="baseline"), between, look("idle", at=14, pattern="baseline")
+        assert run(*looks, member=sent(after("working", "completed")))[2] == []
+
+    def test_an_overlay_that_hides_the_screen_settles_nothing_however_long(self) -> None:
+        looks = [look("stale", at=second) for second in (12, 15, 30)]
+        member, _, asked = run(*looks, member=sent(after("working", "completed")))
+        assert member is not None and (member.state, asked) == ("busy", [])
+
+    def test_a_prompt_that_nobody_saw_submitted_is_not_stopped(self) -> None:
+        opened = handover.open_ticket(after("working", "completed"), "t1", "", T0 + 10_000)
+        looks = [look("idle", at=second, pattern="baseline") for second in (72, 75)]
+        assert run(*looks, member=opened)[2] == []
+
+    @pytest.mark.parametrize("how", ["gone", "dead"])
+    def test_a_vanished_or_dead_pane_settles_it_whatever_the_screen_says(self, how: str) -> None:
+        gone = look("backend_error", "do:1", at=12, **{how: True})
+        member, answer, asked = run(gone, member=sent(after("idle")))
+        assert asked == ["t1 gone failed"]
+        assert member is not None
+        assert (member.state, member.failure_reason, member.holds_slot) == ("failed", "pane gone", False)
+        assert run(gone, member=member) == (member, answer, [])
+
+    def test_a_person_who_types_into_its_turn_takes_it_along(self) -> None:
+        looks = look("working", "do:1", at=11), look("working", "also:1", at=12), look("completed", "also:1", at=13)
+        _, answer, asked = run(*looks, member=sent(after("idle")))
+        assert (asked, answer.ticket) == (["t1 verdict completed"], "t1")
+
+    def test_a_second_one_ends_the_first_when_its_own_turn_ends(self) -> None:
+        member = sent(sent(after("idle")), "t2", at=20)
+        member, _, asked = run(look("completed", "do:1", at=21), member=member)
+        assert asked == ["t2 verdict completed", "t1 verdict failed"]
+        assert member is not None and not member.earlier
+
+    def test_a_prompt_that_did_not_go_in_leaves_the_turn_before(self) -> None:
+        before = after("working", "completed")
+        opened = handover.open_ticket(before, "t1", "", T0)
+        assert handover.withdraw(opened, before, "t1", T0) == (before, False)
+
+    def test_a_look_that_sees_its_prompt_is_as_good_as_fleet_sends_own(self) -> None:
+        """The new prompt may fail before fleet-send has its proof; its error must not wait, nor count twice."""
+        before = after("idle")
+        opened = handover.open_ticket(before, "t1", "", T0)
+        member, answer, asked = run(look("backend_error", "do:1", at=1), member=opened)
+        assert member is not None
+        assert (answer.event, member.state, asked) == ("t1", "backend_error", ["t1 verdict backend_error"])
+        proven, submitted = handover.withdraw(member, before, "t1", T0 + 2_000)
+        assert proven is not None and submitted
+        assert proven.state == "backend_error"
+        assert run(look("backend_error", "do:1", at=3), member=proven)[1].event == "t1"
+
+    def test_until_then_the_screen_shows_what_was_before(self) -> None:
+        before = after("working", "completed")
+        opened = handover.open_ticket(before, "t1", "", T0 + 5_000)
+        member, answer, asked = run(look("completed", at=6), member=opened)
+        assert before.turn is not None and member is not None
+        assert (answer.event, member.turn, member.state, asked) == (before.turn.event, opened.turn, "done", [])
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason"),
+    [("working", "pane gone"), ("completed", "pane gone"), ("backend_error", "backend_error"), ("failed", "failed")],
+)
+def test_a_member_that_had_failed_keeps_its_reason_when_its_pane_goes(outcome: str, reason: str) -> None:
+    member, answer, _ = run(look("idle", gone=True, at=9), member=after(outcome))
+    assert member is not None
+    assert (member.state in roster.FAILED, member.failure_reason, member.gone) == (True, reason, True)
+    assert answer.resolved
+
+
+def test_released_never_returns_though_its_pane_lives() -> None:
+    released, answer = roster.release(after("working"), "let go", "release", T0, {})
+    assert answer.known and released is not None
+    member, seen, _ = run(look("working", "new:1", at=9), member=released)
+    assert (member, seen.resolved, seen.known) == (released, False, False)
+    assert roster.release(released, "again", "release", T0, {})[1].resolved is False
+
+
+def test_release_settles_the_open_ticket() -> None:
+    _, answer = roster.release(sent(after("idle")), "let go", "release", T0, {})
+    assert [(ask.ticket, ask.by) for ask in answer.asks] == [("t1", "release")]
+    member, _ = roster.release(sent(after("idle")), "let go", "release", T0, {"t1": True})
+    assert member is not None and member.state == "released"
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param(look("idle", gone=True), id="a vanished pane that was no member"),
+        pytest.param(look("idle", gone=True, profile=None, role="member"), id="the same without a profile"),
+    ],
+)
+def test_an_unknown_target_is_an_explicit_false(seen: records.Verdict) -> None:
+    member, answer = marking.step(None, seen, {}, at(seen))
+    assert (member, answer.resolved, answer.known) == (None, False, False)
+    assert roster.release(None, "let go", "release", T0, {})[1] == Answer(
+        "no member is known in that pane", resolved=False, known=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("seat", "joins"),
+    [
+        pytest.param({}, True, id="a profile"),
+        pytest.param({"profile": None, "role": "member"}, True, id="the role"),
+        pytest.param({"profile": None, "name": "anna"}, True, id="a name"),
+        pytest.param({"profile": None}, False, id="nothing"),
+        pytest.param({"role": "lead"}, False, id="a lead"),
+        pytest.param({"server": None}, False, id="no server"),
+    ],
+)
+def test_a_pane_joins_the_roster_by_what_it_says_of_itself(seat: dict[str, str | None], joins: bool) -> None:
+    seen = look("completed", **seat)
+    member, answer = marking.step(None, seen, {}, at(seen))
+    assert (member is not None, answer.resolved) == (joins, True)
+
+
+class TestRespawn:
+    """A respawned pane keeps its id: another process is another member, and a late look at the first is neither's."""
+
+    def test_another_process_is_a_fresh_member(self) -> None:
+        member, _, asked = run(look("working", pid=31, at=20), member=sent(after("backend_error")))
+        assert asked == ["t1 gone failed"]
+        assert member is not None
+        assert (member.pid, member.state, member.failure_reason, member.holds_slot) == (31, "busy", None, True)
+
+    def test_its_turn_is_another_event_though_the_prompt_is_the_same(self) -> None:
+        _, first, _ = run(look("backend_error"))
+        _, second, _ = run(look("backend_error", pid=31, at=20), member=after("backend_error"))
+        assert first.event != second.event
+
+    def test_a_late_look_at_the_process_before_changes_nothing(self) -> None:
+        member = run(look("working", pid=31, at=20), member=after("working"))[0]
+        for late in (look("backend_error", at=5), look("idle", gone=True, at=21)):
+            assert run(late, member=member)[:1] == (member,)
+            assert run(late, member=member)[1].resolved is False
+
+    def test_it_may_join_where_another_was_released(self) -> None:
+        released, _ = roster.release(after("idle"), "let go", "release", T0, {})
+        member, answer, _ = run(look("working", pid=31, at=20), member=released)
+        assert member is not None and (member.state, answer.resolved) == ("busy", True)
+
+
+class TestSpawned:
+    """A spawned member is starting until a look at its pane says more, whichever comes first."""
+
+    def test_the_first_look_follows(self) -> None:
+        spawned = MemberState(server=SERVER, target="%3", pid=30, state="starting", since_ms=T0, joined_ms=T0)
+        assert roster.starting(None, spawned) == spawned
+        assert run(look("idle", None, at=1), member=spawned)[0].state == "idle"  # type: ignore[union-attr]
+
+    def test_a_look_that_was_faster_stays(self) -> None:
+        spawned = MemberState(server=SERVER, target="%3", pid=30, state="starting", since_ms=T0, joined_ms=T0)
+        assert roster.starting(after("working"), spawned).state == "busy"
+
+    def test_what_an_earlier_process_left_does_not(self) -> None:
+        spawned = MemberState(server=SERVER, target="%3", pid=31, state="starting", since_ms=T0, joined_ms=T0)
+        assert roster.starting(after("backend_error"), spawned) == spawned
+
+
+def inferred(outcome: str = "completed", screen: str = "fix:1", block: str | None = "b", **more: object) -> Verdict:
+    """A look at an end that is only inferred."""
+    return look(outcome, screen, block=block, proved=False, **more)
+
+
+class TestProof:
+    """An end that is only inferred counts when a second look, 2 s later, shows that nothing more was drawn."""
+
+    def test_until_then_the_member_is_busy_and_nothing_is_settled(self) -> None:
+        looks = look("working", "do:1", at=11), inferred(screen="do:1", at=12), inferred(screen="do:1", at=13, ms=999)
+        member, answer, asked = run(*looks, member=sent(after("idle")))
+        assert member is not None
+        assert (member.state, answer.resolved, answer.event, asked) == ("busy", False, "t1", [])
+
+    def test_the_second_look_says_what_the_first_one_saw(self) -> None:
+        first = inferred("failed", at=12, ms=250, path="fast", reason="too fast", pattern="p", line="l")
+        later = inferred("completed", at=14, ms=250, path="block", reason="done")
+        member, answer, _ = run(look("working", at=11), first, later)
+        assert member is not None and answer.fields is not None
+        assert (member.state, member.failure_reason, answer.resolved) == ("failed", "too fast", True)
+        said = {name: answer.fields[name] for name in ("outcome", "reason", "path", "pattern", "line", "proved", "at")}
+        assert said == {
+            "outcome": "failed", "reason": "too fast", "path": "fast", "pattern": "p", "line": "l", "proved": True,
+            "at": first.ts,
+        }  # fmt: skip
+        assert run(later, member=member)[:2] == (member, answer._replace(reason="the same turn"))
+        assert run(first, member=member)[1].fields == answer.fields
+
+    @pytest.mark.parametrize(
+        "between",
+        [
+            pytest.param([inferred(block="more", at=3)], id="more is drawn"),
+            pytest.param([look("working", at=3)], id="it works"),
+            pytest.param([look("blocked", at=3)], id="it asks"),
+        ],
+    )
+    def test_what_happens_meanwhile_begins_the_wait_anew(self, between: list[Verdict]) -> None:
+        looks = [look("working"), inferred(at=2), *between, inferred(block=between[0].block or "b", at=4)]
+        member, answer, _ = run(*looks)
+        assert member is not None
+        assert (member.state, answer.resolved) == ("busy", False)
+
+    @pytest.mark.parametrize("outcome", ["completed", "backend_error", "failed"])
+    def test_an_end_mark_or_a_worded_failure_waits_for_nothing(self, outcome: str) -> None:
+        member, answer, _ = run(look("working"), inferred(at=1), look(outcome, at=2, block="b", reason="says so"))
+        assert member is not None and answer.fields is not None
+        assert (member.turn.outcome, answer.resolved) == (outcome, True)  # type: ignore[union-attr]
+        assert answer.fields["at"] == records.to_ts(T0 + 1_000)
+
+    def test_a_second_look_of_another_run_proves_it_however_late(self) -> None:
+        member, _, _ = run(inferred(at=1))
+        assert run(inferred(at=301), member=member)[1].resolved
+
+    def test_looks_are_apart_by_the_clock_that_never_steps(self) -> None:
+        first = inferred(at=100, boot="b", up=50.0)
+        for up, proved in ((51.9, False), (52.0, True)):
+            assert run(first, inferred(at=0, boot="b", up=up))[1].resolved is proved
+
+    def test_a_new_prompt_reinstates_though_its_end_is_in_doubt(self) -> None:
+        member, answer, _ = run(inferred(screen="more:1", at=5), member=after("backend_error"))
+        assert member is not None
+        assert (member.state, member.failure_reason, answer.resolved) == ("busy", None, False)
+
+    def test_a_turn_that_has_ended_stays_ended_while_a_worse_end_is_in_doubt(self) -> None:
+        error = inferred("backend_error", block="more", at=2, pattern="place", reason="x"), "done"
+        member, answer, _ = run(look("completed", at=1, block="b"), error[0])
+        assert member is not None
+        assert (member.state, answer.resolved) == ("done", False)
+        member, answer, _ = run(inferred("backend_error", block="more", at=4, reason="x"), member=member)
+        assert member is not None
+        assert (member.state, answer.resolved) == ("backend_error", True)
+
+    def test_work_that_draws_nothing_begins_no_turn(self) -> None:
+        """A spinner in the title, or a footer that counts, goes on for a moment after the end."""
+        ended = look("working"), look("backend_error", at=1, block="b")
+        member, answer, _ = run(*ended, look("working", at=2, block="b"))
+        assert member is not None
+        assert (member.state, answer.event) == ("backend_error", run(*ended)[1].event)
+        member, answer, _ = run(*ended, look("working", at=2, block="more"))
+        assert member is not None
+        assert (member.state, answer.event != run(*ended)[1].event) == ("busy", True)
+
+
+class TestWhen:
+    """An end is dated by the look that first showed it, and not before the last look without it."""
+
+    @pytest.mark.parametrize(
+        ("before", "at", "undated", "dated", "still"),
+        [
+            pytest.param(None, 4, None, 4, None, id="the first look takes what it is told"),
+            pytest.param(None, 10, True, 10, True, id="the first look, and nothing tells"),
+            pytest.param(2, 4, None, 4, None, id="after the last look without it"),
+            pytest.param(6, 4, None, 6, None, id="not before the last look without it"),
+            pytest.param(2, 10, True, 6, None, id="the middle, when nothing tells"),
+        ],
+    )
+    def test_its_moment(
+        self, before: int | None, at: int, undated: bool | None, dated: int, still: bool | None
+    ) -> None:
+        earlier = [] if before is None else [look("working", at=before)]
+        fields = {"at": 10, "undated": undated}
+        error = look("backend_error", **fields)
+        error.at = records.to_ts(T0 + 1000 * at)
+        later = look("backend_error", at=20)
+        later.at = later.ts
+        member, answer, _ = run(*earlier, error)
+        for told in (answer, run(later, member=member)[1]):
+            assert told.fields is not None
+            assert (told.fields["at"], told.fields["undated"]) == (records.to_ts(T0 + 1000 * dated), still)
+
+    def test_a_look_at_an_earlier_turn_is_one_without_it(self) -> None:
+        error = look("backend_error", "new:1", at=9)
+        error.at = records.to_ts(T0 + 1000)
+        answer = run(look("completed", at=5), error)[1]
+        assert answer.fields is not None and answer.fields["at"] == records.to_ts(T0 + 5000)
+
+    def test_one_at_another_process_of_the_pane_is_not(self) -> None:
+        error = look("backend_error", "new:1", at=9, pid=31)
+        error.at = records.to_ts(T0 + 1000)
+        answer = run(look("completed", at=5), error)[1]
+        assert answer.fields is not None and answer.fields["at"] == records.to_ts(T0 + 1000)
+
+    def test_a_wall_clock_that_steps_moves_nothing(self) -> None:
+        """An hour back, and an hour ahead: what the machine's uptime says is what counts."""
+        looks = [look("working", at=0, boot="b", up=10.0), look("backend_error", at=-3600, boot="b", up=11.0)]
+        looks += [look("working", "new:1", at=3600, boot="b", up=12.0), look("completed", "new:1", boot="b", up=13.0)]
+        member, answer, _ = run(*looks)
+        assert member is not None and member.turn is not None
+        assert (member.state, member.count, answer.resolved) == ("done", 2, True)
+        assert member.since_ms == T0 + 3_000
+
+
+class TestCleared:
+    """A screen that a person cleared: the next prompt begins a turn, even the same one."""
+
+    CLEARED = look("idle", "none:0", at=5, stopped=True)
+
+    def test_the_same_prompt_again_is_another_turn(self) -> None:
+        member, first, _ = run(look("backend_error"))
+        member, cleared, _ = run(self.CLEARED, member=member)
+        assert member is not None and (member.state, cleared.event) == ("backend_error", first.event)
+        member, again, _ = run(look("backend_error", at=9), member=member)
+        assert member is not None and (again.event != first.event, member.count) == (True, 2)
+
+    def test_an_open_ticket_ends_with_it(self) -> None:
+        member = run(look("working", "do:1", at=11), member=sent(after("idle")))[0]
+        cleared = look("idle", "none:0", at=12, stopped=True)
+        assert run(cleared, member=member)[2] == ["t1 verdict failed"]
+
+    def test_a_prompt_that_scrolls_away_below_a_stop_mark_is_not_cleared(self) -> None:
+        stopped = look("idle", "none:0", at=5, stopped=True, block="b")
+        assert run(look("working"), stopped, look("idle", at=6, stopped=True))[0].count == 1  # type: ignore[union-attr]
+
+
+class TestTakenBack:
+    """A prompt that a person takes back: the screen of the turn before stands there again, and is no new failure."""
+
+    FAILED = look("backend_error", block="b")
+
+    @pytest.mark.parametrize("prompt", ["more:1", "fix:2"])
+    def test_its_event_is_that_of_the_turn_before(self, prompt: str) -> None:
+        member, first, _ = run(self.FAILED)
+        member, answer, _ = run(look("working", prompt, at=3), look("backend_error", block="b", at=5), member=member)
+        assert member is not None
+        assert (answer.event, member.state) == (first.event, "idle")
+        assert run(look("backend_error", block="b", at=5), member=member)[1].event == first.event
+
+    def test_an_equal_prompt_whose_first_scrolled_away_is_another_turn(self) -> None:
+        member, first, _ = run(self.FAILED)
+        looks = look("working", "fix:2", block="draws", at=3), look("backend_error", block="b", at=5)
+        assert run(*looks, member=member)[1].event != first.event
+
+    def test_another_text_below_the_same_prompt_is_another_turn(self) -> None:
+        member, first, _ = run(self.FAILED)
+        looks = look("working", "more:1", at=3), look("backend_error", block="other", at=5)
+        assert run(*looks, member=member)[1].event != first.event
+
+    def test_a_ticket_ends_when_it_stays_so(self) -> None:
+        member = sent(run(look("completed", block="b"))[0])  # type: ignore[arg-type]
+        looks = [look("completed", block="b", at=second) for second in (12, 13, 14)]
+        _, _, asked = run(*looks[:2], member=member)
+        member, _, late = run(*looks, member=member)
+        assert member is not None
+        assert (asked, late, member.state) == ([], ["t1 verdict failed"], "idle")
+
+
+class TestUnmarked:
+    """A pane that lives and is marked no more leaves nothing behind."""
+
+    def test_its_member_goes_without_a_tombstone_and_its_ticket_ends(self) -> None:
+        seen = look("stale", None, at=20, unmarked=True)
+        member, answer, asked = run(seen, member=sent(after("idle")))
+        assert (member, asked, answer.event) == (None, ["t1 gone failed"], "t1")
+        assert run(seen)[:2] == (None, Answer("no member is known in that pane", resolved=False))
+
+    def test_marked_again_it_joins_anew(self) -> None:
+        gone = run(look("stale", None, at=20, unmarked=True), member=after("backend_error"))[0]
+        assert run(look("idle", at=30), member=gone)[0].state == "idle"  # type: ignore[union-attr]
+
+    def test_one_that_comes_late_changes_nothing(self) -> None:
+        member = after("idle", "working")
+        assert run(look("stale", None, unmarked=True), member=member)[0] == member
+
+    def test_a_tombstone_stays(self) -> None:
+        released, _ = roster.release(after("idle"), "let go", "release", T0, {})
+        member, answer, _ = run(look("stale", None, at=20, unmarked=True), member=released)
+        assert (member, answer.resolved, answer.known) == (released, False, True)
