@@ -7,7 +7,7 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -19,6 +19,8 @@ from fleettools.errors import Exit, FleetError
 
 if TYPE_CHECKING:
     from fleettools.config import Config
+    from fleettools.screens.look import Look
+    from fleettools.services.finder import Finder
     from fleettools.services.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -52,6 +54,22 @@ class Context:
         if url is None and not os.environ.get("FLEET_STATE"):
             url = self.config().state
         return open_store(url, self.messages.warn, view=view)
+
+    def finder(self) -> "Finder | None":
+        """What finds members that nobody marked, None when the configuration says who they are, or wants none."""
+        from fleettools.services import finder
+
+        config = self.config()
+        if not finder.wanted(config):
+            return None
+        from fleettools.adapters import accounts, agentfiles
+        from fleettools.adapters.terminals import Terminals
+
+        def looks() -> "Iterator[Look]":
+            loaded = (agentfiles.load(name, config.agents) for name in agentfiles.names(config.agents))
+            return (look for look in loaded if look)
+
+        return finder.Finder(finder.Doors(looks, Terminals(), accounts))
 
 
 class Command(click.Command):

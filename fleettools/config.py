@@ -116,6 +116,7 @@ class Config(Section):
     placement: Placement = msgspec.field(default_factory=Placement)
     notify: Notify = msgspec.field(default_factory=Notify)
     agents: str | None = None
+    discover: Literal["auto", "off"] = "auto"
     state: str | None = None
     health: Health = msgspec.field(default_factory=Health)
 

@@ -210,7 +210,7 @@ def test_fleetd_yaml_describes_exactly_the_keys_there_are() -> None:
 
 def test_the_overview_describes_exactly_the_keys_of_an_agent_file() -> None:
     set_by_the_loader = {"name", "backends"}
-    structs = (look.Look, look.Prompt, look.ComposerLook)
+    structs = (look.Look, look.Prompt, look.ComposerLook, look.AccountSource)
     keys = {field.encode_name for struct in structs for field in msgspec.structs.fields(struct)} - set_by_the_loader
     assert set(items(section(MAN / "fleettools.7", "AGENT FILES"), "Ic")) == keys | {"extends"}
 

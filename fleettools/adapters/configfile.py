@@ -5,6 +5,8 @@ import os
 from fleettools.config import Config, faults
 from fleettools.errors import Fault
 
+WORDS = ("discover",)  # keys that take `off` as a word
+
 
 def find(path: str | None) -> Config:
     """The file of `-c`, else $FLEET_CONFIG, ./fleetd.yaml, $XDG_CONFIG_HOME/fleettools/fleetd.yaml, else defaults."""
@@ -29,7 +31,7 @@ def load(path: str) -> Config:
     from fleettools.adapters import shapes, yamlfile
 
     found: list[Fault] = []
-    data = yamlfile.read(path, found)
+    data = yamlfile.read(path, found, WORDS)
     config = shapes.fitted({} if data is None else data, Config, found)
     found += faults(config)
     yamlfile.refuse(path, found)

@@ -5,7 +5,7 @@ Refused are duplicate keys, anchors, aliases, merge keys, tags, several document
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import yaml
@@ -25,11 +25,14 @@ def refuse(path: str, faults: list[Fault]) -> None:
         raise errors[0]
 
 
-def read(path: str, faults: list[Fault]) -> Any:
-    """The mappings, lists, texts, numbers and booleans in a file; adds to `faults`, raises BadConfig if unreadable."""
+def read(path: str, faults: list[Fault], words: Collection[str] = ()) -> Any:
+    """The mappings, lists, texts, numbers and booleans in a file; adds to `faults`, raises BadConfig if unreadable.
+
+    `words`: the places at which a word such as `off` can mean nothing but itself.
+    """
     text = _text(path)
     try:
-        return _Reader(yaml.parse(text, Loader=yaml.CLoader), faults).document()
+        return _Reader(yaml.parse(text, Loader=yaml.CLoader), faults, words).document()
     except yaml.MarkedYAMLError as error:
         what, mark = error.problem or error.context or "not YAML", error.problem_mark or error.context_mark
         line = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -55,8 +58,9 @@ def _text(path: str) -> str:
 class _Reader:
     """Builds the values of one document from the events of the C parser."""
 
-    def __init__(self, events: Iterator[Any], faults: list[Fault]) -> None:
+    def __init__(self, events: Iterator[Any], faults: list[Fault], words: Collection[str]) -> None:
         self._events = events
+        self._words = words
         self._faults = faults
 
     def document(self) -> Any:
@@ -119,7 +123,7 @@ class _Reader:
 
     def _scalar(self, event: Any, place: str) -> Any:
         text: str = event.value
-        if not event.implicit[0]:
+        if not event.implicit[0] or (place in self._words and text.isalpha()):
             return text
         for pattern, what in _SURPRISES:
             if pattern.fullmatch(text):

@@ -36,7 +36,7 @@ def main(
 
     _check(targets, socket_path, socket_name)
     tmux = Tmux(socket_path, socket_name)
-    doors = Doors(tmux, clock, ctx.messages, lambda: ctx.store(state_url, view=True), is_server)
+    doors = Doors(tmux, clock, ctx.messages, lambda: ctx.store(state_url, view=True), is_server, ctx.finder())
     sweeper = Sweeper(doors, ctx.config(), Scope(targets, everything, history))
     if not follow:
         try:

@@ -30,6 +30,7 @@ from fleettools.screens.sgr import lines_of, squeezed
 LEGACY = Own("legacy", r"(?i)\bAPI Error\s*:")
 RAW_LINES = 20
 GONE = "pane gone"
+AGENT_GONE = "agent gone"
 _FRAMES = dict.fromkeys(range(0x2500, 0x25A0))  # lines and blocks that grow and shrink with the pane
 _BUSY_ANYWHERE = ("esctointerrupt", "esctocancel", "escinterrupt", "ctrl+ctointerrupt", "ctrl+ctostop")
 _SHELL = r"[\w.-]+@[\w.-]+[: ][^\n]*[$#%❯](?: .*)?$|(?:bash|sh|zsh)-[\d.]+[$#](?: .*)?$"
@@ -111,7 +112,8 @@ class _Case:
     def outcome(self) -> Outcome:
         """See the head of this module."""
         if self.pane.gone or self.pane.dead:
-            return Outcome("failed", GONE)
+            # A pane that lives on, but whose agent has ended, is no member any more.
+            return Outcome("failed", AGENT_GONE if self.pane.unmarked else GONE)
         if self.pane.unmarked:
             return Outcome("stale", "the pane is a member no more")
         if self.look is None:

@@ -80,6 +80,17 @@ class Hooks(Data):
     plugin: str | None = None
 
 
+class AccountSource(Data):
+    """Where the account that the agent spends can be told from: all of the variables that are set, or a JSON file.
+
+    `file` may begin with `~` or `${VARIABLE:-path}`; `at` are the keys that lead to what names the account in it.
+    """
+
+    env: list[str] = []
+    file: str | None = None
+    at: list[str] = []
+
+
 class Rule(NamedTuple):
     """One wording: what it means, the phrase as it stands in the file, and its squeezed parts between the `*`."""
 
@@ -111,6 +122,7 @@ class Look(Wordings, dict=True, kw_only=True):
 
     name: str
     commands: list[str] = []
+    account: list[AccountSource] = []  # the first that says anything counts
     bracketed_paste: bool = False
     whole_notice: Annotated[int, msgspec.Meta(ge=40)] = 400
     banner: list[str] = []  # at the top of a session

@@ -8,8 +8,10 @@ import msgspec
 from fleettools import records
 from fleettools.config import Config
 from fleettools.errors import FleetError, NoPane, Unavailable, Unusable
+from fleettools.policy import discovery
 from fleettools.policy.members.roster import MEMBERS, MemberState
 from fleettools.policy.members.seats import Seat, seats
+from fleettools.services.finder import Finder
 from fleettools.services.ports import Clock, Messages, PaneRow, Panes
 from fleettools.services.store import Store, read_all
 
@@ -25,13 +27,17 @@ class Scope(NamedTuple):
 
 
 class Doors(NamedTuple):
-    """What a sweeper reaches outside through. `store` opens it; `is_tmux`: whether a tmux process has that pid."""
+    """What a sweeper reaches outside through. `store` opens it; `is_tmux`: whether a tmux process has that pid.
+
+    `finder` finds members that nobody marked, None when the configuration says who they are.
+    """
 
     tmux: Panes
     clock: Clock
     messages: Messages
     store: Callable[[], Store]
     is_tmux: Callable[[int], bool]
+    finder: Finder | None = None
 
 
 class Sweeper:
@@ -65,14 +71,19 @@ class Sweeper:
         rows = {row.id: row for row in self._tmux.panes(self._by_command)}
         server = next(iter(rows.values())).server if rows else self._tmux.server()
         yield from self._came(server)
-        found, warnings = seats(list(rows.values()), self._config.panes, self._agents, self._out(rows))
+        out = self._out(rows)
+        found, warnings = seats(list(rows.values()), self._config.panes, self._agents, out)
+        if self._doors.finder:
+            found |= self._doors.finder.look(rows.values(), found, out)
         for text in warnings:
             self._warn_once(text)
         wanted = self._wanted(rows, found)
         since = self._second if changed_only else 0
         look = [pane for pane in wanted if rows[pane].activity >= since or self._moved(rows[pane], found[pane])]
         texts = self._tmux.capture(look, self._history)
-        stored = self._stored(server) if texts or not changed_only else None
+        # A first look has to know whose agent has ended meanwhile, too.
+        ask = bool(texts) or not changed_only or (self._doors.finder is not None and not self._second)
+        stored = self._stored(server) if ask else None
         for pane, text in texts.items():
             record = self._pane(stamp, rows[pane], found[pane], text, (stored or {}).get(pane))
             if self._changed(record, rows[pane], found[pane]) or not changed_only:
@@ -91,7 +102,7 @@ class Sweeper:
 
     def _out(self, rows: dict[str, PaneRow]) -> frozenset[str]:
         """The panes that an empty option of their own keeps out of the rules; looked up once a process in the pane."""
-        if not self._config.panes:
+        if not self._config.panes and self._doors.finder is None:
             return frozenset()
         asked = [row for row in rows.values() if not row.profile_option and (row.id, row.pid) not in self._opted_out]
         emptied = self._tmux.having([row.id for row in asked], "@fleet_profile")
@@ -142,10 +153,7 @@ class Sweeper:
         for pane, member in (stored or {}).items():
             known = pane in rows or member.gone or member.state == "released" or pane in self._members
             if not known and not self._targets:
-                self._members[pane] = records.Pane(
-                    server=server, target=pane, pid=member.pid, name=member.name, profile=member.profile,
-                    agent=member.agent, lead=member.lead, role="member",
-                )  # fmt: skip
+                self._members[pane] = _last_look(server, member)
         for pane in [pane for pane in self._members if pane not in rows]:
             last = self._members.pop(pane)
             if f"{pane} {last.pid}" not in self._said:
@@ -154,8 +162,21 @@ class Sweeper:
                     **stamp, server=server, target=pane, pid=last.pid, name=last.name, profile=last.profile,
                     agent=last.agent, lead=last.lead, role="member", gone=True,
                 )  # fmt: skip
+        yield from self._agents_gone(stamp, server, rows, found, stored or {})
+
+    def _agents_gone(
+        self, stamp: dict[str, Any], server: str, rows: dict[str, PaneRow], found: dict[str, Seat],
+        stored: dict[str, MemberState],
+    ) -> Iterator[records.Pane]:  # fmt: skip
+        """Each member that was found, and whose agent has ended though its pane lives on, once."""
+        finds = self._doors.finder is not None and not self._targets
+        for pane, member in stored.items() if finds else ():
+            if pane in rows and member.pid in (None, rows[pane].pid) and not member.gone:
+                self._members.setdefault(pane, _last_look(server, member))
         for pane in [pane for pane in self._members if not found[pane].role]:
-            del self._members[pane]
+            last = self._members.pop(pane)
+            if finds and discovery.is_found(last.profile, last.agent):
+                yield msgspec.structs.replace(last, **stamp, gone=True, unmarked=True)
 
     # -- until stopped
 
@@ -241,3 +262,11 @@ class Sweeper:
 
 def _outside(row: PaneRow, seat: Seat) -> tuple[object, ...]:
     return (row.pid, row.dead, row.cols, row.rows, row.title, *seat)
+
+
+def _last_look(server: str, member: MemberState) -> records.Pane:
+    """Whom a look at a member that nobody looked at in this run would have shown."""
+    return records.Pane(
+        server=server, target=member.target, pid=member.pid, name=member.name, profile=member.profile,
+        agent=member.agent, lead=member.lead, role="member",
+    )  # fmt: skip

@@ -9,6 +9,7 @@ from fleettools.moments import Moment
 from fleettools.policy.members import ends, turns
 from fleettools.policy.members.ends import PROOF_MS, Doubt, End
 from fleettools.policy.members.roster import (
+    AGENT_GONE,
     FAILED,
     GONE,
     STOPPED,
@@ -82,7 +83,7 @@ def _step(member: MemberState | None, look: Look, settled: Settled) -> Stepped:
     if member.state == "released":
         known = bool(seen.unmarked)  # fleet-release took the marks off
         return member, Answer(f"released: {member.reason}", seen.event, resolved=False, known=known)
-    if seen.unmarked:
+    if seen.unmarked and not seen.gone:
         return _unmarked(member, look, settled)
     return _looked(member, look, settled)
 
@@ -330,17 +331,18 @@ def _dated(turn: TurnState, look: Look, end: End) -> dict[str, Any]:
 
 def _vanished(member: MemberState, seated: MemberState, look: Look, settled: Settled) -> Kept:
     """A vanished or dead pane: failed, whatever its screen says; one that had failed before keeps its reason."""
-    asks = ending(seated, settled, "gone", GONE, look.ms)
+    gone = AGENT_GONE if look.seen.unmarked else GONE
+    asks = ending(seated, settled, "gone", gone, look.ms)
     if asks:
-        return member, Answer(GONE, asks=asks)
+        return member, Answer(gone, asks=asks)
     turn = seated.turn
     if turn and turn.open_ticket:
         turn = msgspec.structs.replace(turn, resolved=settled.get(turn.open_ticket), outcome="failed", seen_ms=look.ms)
     after = msgspec.structs.replace(seated, gone=True, turn=turn, earlier=[])
     if seated.state not in FAILED:
-        after = entered(after, "failed", look.ms, GONE)
+        after = entered(after, "failed", look.ms, gone)
     resolved = turn is None or turn.resolved is not False
     # It is no evidence against a credential.
-    fields = {"outcome": "failed", "reason": GONE, "cause": None}
+    fields = {"outcome": "failed", "reason": gone, "cause": None}
     event, ticket = (turn.event, turn.ticket) if turn else (look.seen.event, None)
-    return after, Answer(GONE, event, resolved, ticket, fields=fields)
+    return after, Answer(gone, event, resolved, ticket, fields=fields)

@@ -18,6 +18,7 @@ from fleettools.policy.members.turns import PastTurn, TurnState
 
 MEMBERS = "member/"
 GONE = "pane gone"
+AGENT_GONE = "agent gone"  # its pane lives on
 STOPPED = "stopped by a person"
 DOWN = "its tmux server ended"
 UNMARKED = "no longer marked"

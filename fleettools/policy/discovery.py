@@ -1,0 +1,105 @@
+"""Members that nobody marked: panes that run an agent, and the account that tells their credentials apart.
+
+An account is a fingerprint of what the process itself says: the first of its agent's sources that says anything counts,
+so a key given in the environment may go before the account in a file, or after it, as the agent itself does it.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from fleettools.policy.foreground import Process, living, names
+from fleettools.policy.members.seats import Seat
+
+DIGITS = 6
+# What any agent may be told to spend, for agents whose file names no source.
+_PROVIDERS = "ANTHROPIC OPENAI OPENROUTER GEMINI GOOGLE DEEPSEEK MISTRAL XAI GROQ MOONSHOT DASHSCOPE ZAI"
+PROVIDER_KEYS = tuple(f"{name}_API_KEY" for name in _PROVIDERS.split())
+_HOME = re.compile(r"\$\{(\w+):-([^}]*)\}")
+
+
+class Source(Protocol):
+    """Where an account can be told from: variables, all of those that are set; or a file, by keys that lead to it."""
+
+    @property
+    def env(self) -> Sequence[str]: ...
+    @property
+    def file(self) -> str | None: ...
+    @property
+    def at(self) -> Sequence[str]: ...
+
+
+class Agent(NamedTuple):
+    """An agent that may be found: the names of its programs, and where its account can be told from."""
+
+    commands: frozenset[str]
+    account: Sequence[Source]
+
+
+class Found(NamedTuple):
+    """An agent in a pane, and its process."""
+
+    agent: str
+    pid: int
+
+
+def found(processes: Iterable[Process], agents: Mapping[str, Agent]) -> Found | None:
+    """The agent among the programs that read a terminal, None when there is none."""
+    for process in living(processes):
+        called = names(process.words)
+        for name, agent in agents.items():
+            if not agent.commands.isdisjoint(called):
+                return Found(name, process.pid)
+    return None
+
+
+def account(sources: Iterable[Source], env: Mapping[str, str], read: Callable[[str], Any]) -> str | None:
+    """The fingerprint of the account that a process spends, None when it cannot be told.
+
+    `env` is the environment of the process; `read` gives the JSON value of a file, None when it cannot be read.
+    """
+    for source in sources:
+        said = _said(source, env, read)
+        if said:
+            return fingerprint(said)
+    if not list(sources):
+        said = _variables(PROVIDER_KEYS, env)
+    return fingerprint(said) if said else None
+
+
+def _said(source: Source, env: Mapping[str, str], read: Callable[[str], Any]) -> str:
+    if source.file is None:
+        return _variables(source.env, env)
+    path = place(source.file, env)
+    value = read(path) if path else None
+    for key in source.at:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def _variables(wanted: Iterable[str], env: Mapping[str, str]) -> str:
+    return "\0".join(f"{name}={env[name]}" for name in wanted if env.get(name))
+
+
+def place(template: str, env: Mapping[str, str]) -> str:
+    """The path that `${CODEX_HOME:-~/.codex}/auth.json` means to a process; "" when its home is not known."""
+    path = _HOME.sub(lambda found: env.get(found[1]) or found[2], template)
+    if not path.startswith("~"):
+        return path
+    return env["HOME"] + path[1:] if env.get("HOME") else ""
+
+
+def fingerprint(text: str) -> str:
+    """Six hexadecimal digits that stand for a text: enough to tell accounts apart, too few to tell what it was."""
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:DIGITS]
+
+
+def seat(agent: str, account: str | None) -> Seat:
+    """The seat of a member that was found."""
+    return Seat(profile=f"{agent}-{account}" if account else agent, agent=agent, role="member")
+
+
+def is_found(profile: str | None, agent: str | None) -> bool:
+    """Whether a member's profile is one that `seat` gives."""
+    return bool(agent) and bool(re.fullmatch(rf"{re.escape(agent or '')}(-[0-9a-f]{{{DIGITS}}})?", profile or ""))
