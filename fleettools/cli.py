@@ -160,7 +160,9 @@ def command(name: str, **settings: Any) -> Callable[[Callable[..., Any]], Comman
         for option in reversed(_COMMON):
             callback = option(callback)
         names = {"help_option_names": ["-h", "--help"]}
-        return click.command(name, cls=Command, context_settings=names, **settings)(callback)
+        settings.setdefault("cls", Command)
+        made: Callable[..., Command] = click.command(name, context_settings=names, **settings)
+        return made(callback)
 
     return wrap
 

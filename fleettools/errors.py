@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 
 class Exit(IntEnum):
-    """Exit statuses (design.md section 1; the numbers are those of sysexits.h where it has one)."""
+    """Exit statuses (the numbers are those of sysexits.h where it has one)."""
 
     OK = 0
     NO = 1
     USAGE = 2
+    UNKNOWN = 3  # of fleet-health, which has 0 to 3 as Nagios wants
     BAD_INPUT = 65
     UNAVAILABLE = 69
     INTERNAL = 70
