@@ -14,7 +14,7 @@ import click
 
 from fleettools import __version__
 from fleettools.adapters import signals
-from fleettools.adapters.streams import Messages, Output, guard
+from fleettools.adapters.streams import Messages, Output, guard, last_words
 from fleettools.errors import Exit, FleetError
 
 if TYPE_CHECKING:
@@ -86,7 +86,9 @@ class Command(click.Command):
         try:
             status = _run(super().main, program, *args, **{**extra, "prog_name": program, "standalone_mode": False})
         except signals.Killed as error:
+            last_words()
             signals.die(error.signum)
+        last_words()
         if signals.caught() and status == Exit.OK:
             signals.die(signals.caught())
         _leave(status)
@@ -116,6 +118,7 @@ def _run(main: Callable[..., Any], program: str, *args: Any, **extra: Any) -> in
         if error.errno not in _CANNOT_WRITE:
             return _internal(say, error)
         say(f"standard output: {error.strerror}; make room there, or write elsewhere")
+        last_words()
         os._exit(Exit.CANNOT_WRITE)
     except Exception as error:  # a fault of ours is one line too, with its place for a report
         return _internal(say, error)
@@ -143,6 +146,7 @@ def _leave(status: int) -> NoReturn:
         signals.die(signal.SIGPIPE)
     except OSError as error:
         Messages("fleettools").error(f"standard output: {error.strerror}; make room there, or write elsewhere")
+        last_words()
         os._exit(Exit.CANNOT_WRITE)
     # Taking the interpreter apart would cost a third of a short command, and nothing is left to put away.
     os._exit(status)

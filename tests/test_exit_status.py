@@ -220,3 +220,10 @@ def test_74_when_standard_output_is_closed_whatever_is_opened_meanwhile(program:
     command = " ".join(call(program)) + " >&-"
     status, said = run(env, ["sh", "-c", command], CONSUMED[program])
     assert status == 74, said
+
+
+@pytest.mark.parametrize("program", FILTERS)
+def test_a_closed_standard_error_changes_neither_output_nor_status(program: str, env: dict[str, str]) -> None:
+    command = ["sh", "-c", " ".join(call(program)) + " 2>&-"]
+    done = subprocess.run(command, input=STREAM + b"bad\n" + STREAM, stdout=subprocess.PIPE, env=env, timeout=60)
+    assert (done.returncode, done.stdout) == (65, STREAM + STREAM)

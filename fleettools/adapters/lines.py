@@ -3,6 +3,7 @@
 Output is written before the next wait for input, so a record never sits in a buffer while the input is quiet.
 """
 
+import codecs
 import os
 import select
 import sys
@@ -103,7 +104,7 @@ class Input:
                 with signals.waiting():
                     wait = max(0.0, due - clock.monotonic())
                     quiet = self._tick is not None and not select.select([fd], [], [], wait)[0]
-                    chunk = b"" if quiet else os.read(fd, CHUNK)
+                    chunk = b"" if quiet else _read(fd)
             except OSError as error:
                 self.unreadable = True
                 self._messages.error(f"{splitter.name}: {error.strerror}; name a file that can be read")
@@ -116,6 +117,14 @@ class Input:
             if self._tick is not None and clock.monotonic() >= due:
                 due = clock.monotonic() + self._tick
                 yield None
+
+
+def _read(fd: int) -> bytes:
+    while True:
+        try:
+            return os.read(fd, CHUNK)
+        except BlockingIOError:  # another process that shares it made it so
+            select.select([fd], [], [])
 
 
 Handler = Callable[[bytes], Iterable[bytes]]
@@ -161,11 +170,12 @@ def _pumped(
             try:
                 if raw is None:
                     raise BadInput("a line over 16 MiB", "expected one record, at most 16 MiB, on a line")
-                handler = consume.get(records.kind(raw))
+                plain = raw.removeprefix(codecs.BOM_UTF8)
+                handler = consume.get(records.kind(plain))
                 if handler is None:
                     out.write(raw)
                 else:
-                    unread |= not _done(partial(handler, raw), raw, out, messages)
+                    unread |= not _done(partial(handler, plain), raw, out, messages)
             except BadInput as error:
                 bad = True
                 messages.error(f"{batch.name}:{number}: {error}")

@@ -4,6 +4,7 @@ Apart from lines.py, so that `--help` need not load the record types.
 """
 
 import os
+import select
 import signal
 import sys
 
@@ -11,6 +12,8 @@ from fleettools.adapters import signals
 from fleettools.errors import CannotWrite
 
 CHUNK = 1 << 18
+BACKLOG = 1 << 16  # bytes of messages that wait for a slow standard error
+PAUSE = 0.05  # seconds for standard error to get ready, before its messages wait
 REMEMBERED = 4096  # messages that are not said again
 
 
@@ -55,11 +58,60 @@ class Output:
         self._size = 0
         try:
             while view:
-                view = view[os.write(self._fd, view) :]
+                try:
+                    view = view[os.write(self._fd, view) :]
+                except BlockingIOError:  # another process that shares it made it so
+                    with signals.waiting():
+                        select.select([], [self._fd], [])
         except BrokenPipeError:
             raise signals.Killed(signal.SIGPIPE) from None
         except OSError as error:
             raise CannotWrite(f"standard output: {error.strerror}", "make room there, or write elsewhere") from None
+
+
+class _Stderr:
+    """Standard error, which may be closed, full or slow without the work noticing: then messages wait, or are lost."""
+
+    def __init__(self) -> None:
+        self._waiting = bytearray()
+        self._stuck = False
+        self._lost = 0
+
+    def say(self, line: str) -> None:
+        """Write a line, or keep it for later where it would have to be waited for."""
+        encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+        data = line.encode(encoding, "backslashreplace")
+        if len(self._waiting) + len(data) > BACKLOG:
+            self._lost += 1
+        else:
+            self._waiting += data
+        self.drain(0 if self._stuck else PAUSE)
+
+    def drain(self, seconds: float) -> None:
+        """Write what waits; the time is how long it may take until standard error is ready for more."""
+        while self._waiting:
+            try:
+                self._stuck = not select.select([], [2], [], seconds)[1]
+                if self._stuck:
+                    return
+                # A pipe that is ready takes so much at once without waiting.
+                del self._waiting[: os.write(2, self._waiting[: select.PIPE_BUF])]
+            except BlockingIOError:
+                self._stuck = True
+                return
+            except (OSError, ValueError):  # closed, or its disk is full: there is nobody to tell
+                self._waiting.clear()
+            if self._lost and not self._waiting:
+                self._waiting += b"(%d messages were lost: standard error took no more)\n" % self._lost
+                self._lost = 0
+
+
+_stderr = _Stderr()
+
+
+def last_words() -> None:
+    """Before the process ends: give standard error a second to take what waits."""
+    _stderr.drain(1.0)
 
 
 class Messages:
@@ -79,7 +131,7 @@ class Messages:
             if len(self._said) == REMEMBERED:
                 del self._said[next(iter(self._said))]
             self._said[line] = None
-        print(f"{self.program}: {line}", file=sys.stderr, flush=True)
+        _stderr.say(f"{self.program}: {line}\n")
 
     def warn(self, text: object, *, once: bool = False) -> None:
         """What a person should know though the work goes on; said at any level."""

@@ -1,5 +1,6 @@
 """fleet-classify: judge what became of the turn on each pane, and write a `verdict` in place of the `pane`."""
 
+import codecs
 from typing import TYPE_CHECKING
 
 import click
@@ -163,7 +164,7 @@ def _read(name: str) -> str:
         raise BadInput(error.strerror or "cannot be read", "name a file that can be read", name) from None
     if len(data) > records.MAX_LINE:
         raise BadInput("a screen over 16 MiB", "name a file that holds one screen", name)
-    return data.decode("utf-8", "replace")
+    return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
 
 
 if __name__ == "__main__":

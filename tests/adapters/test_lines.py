@@ -1,9 +1,11 @@
 """Streams: every byte of what is not ours comes out again, in order, and a bad line stops nothing."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -84,6 +86,78 @@ def test_a_line_that_a_row_of_the_store_hinders_passes_on_and_is_said_once(tried
     assert status == 69
     assert out == b'{"type":"stuck"}\n{"TYPE":"SHOUT"}\n{"type":"stuck","n":2}\n'
     assert err == "fleet-try: member/x: holds something else; remove it\n"
+
+
+BAD = b'{"type":"a"}\nnonsense\n{"type":"shout"}\n'
+GOOD = b'{"type":"a"}\n{"TYPE":"SHOUT"}\n'
+
+
+@pytest.mark.parametrize("where", ["2>&-", "2</dev/null", "2>/dev/full"], ids=["closed", "not to be written", "full"])
+def test_a_standard_error_that_takes_nothing_changes_nothing(tried: list[str], where: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {where}', "sh", *tried], input=BAD, stdout=subprocess.PIPE, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (65, GOOD)
+    command = ["sh", "-c", f'exec "$@" --nonsense {where}', "sh", *tried]
+    done = subprocess.run(command, stdout=subprocess.PIPE, timeout=60)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_a_standard_error_that_nobody_reads_holds_nothing_up(tried: list[str]) -> None:
+    read, write = os.pipe()
+    try:
+        done = subprocess.run(tried, input=BAD * 5000, stdout=subprocess.PIPE, stderr=write, timeout=60)
+        assert (done.returncode, done.stdout) == (65, GOOD * 5000)
+    finally:
+        os.close(read)
+        os.close(write)
+
+
+def test_a_standard_error_that_is_read_late_gets_every_message(tried: list[str]) -> None:
+    many = 700  # more than a pipe holds, not more than waits for it
+    with subprocess.Popen(tried, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(b"nonsense" * 10 + b"\n")
+        process.stdin.write(b"x\n" * many + b'{"type":"a"}\n')
+        process.stdin.flush()
+        assert process.stdout.readline() == b'{"type":"a"}\n'
+        process.stdin.close()
+        said = process.stderr.read().splitlines()
+        assert len(said) == many + 1 and said[-1].startswith(b"fleet-try: stdin:701: not JSON")
+        assert process.wait(60) == 65
+
+
+def test_what_was_lost_is_said_at_the_end(tried: list[str]) -> None:
+    with subprocess.Popen(tried, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(b"x\n" * 5000 + b'{"type":"a"}\n')
+        process.stdin.flush()
+        assert process.stdout.readline() == b'{"type":"a"}\n'
+        process.stdin.close()
+        assert re.search(rb"\n\((\d+) messages were lost: standard error took no more\)\n\Z", process.stderr.read())
+        assert process.wait(60) == 65
+
+
+def test_streams_that_somebody_made_non_blocking_lose_nothing(tried: list[str]) -> None:
+    data = b'{"type":"a","y":"' + b"y" * 500_000 + b'"}\n'
+    (in_read, in_write), (out_read, out_write) = os.pipe(), os.pipe()
+    for fd in (in_read, out_write):
+        os.set_blocking(fd, False)
+    with subprocess.Popen(tried, stdin=in_read, stdout=out_write) as process:
+        os.close(in_read)
+        os.close(out_write)
+        with open(in_write, "wb") as source, open(out_read, "rb") as result:
+            writer = threading.Thread(target=lambda: (source.write(data), source.close()))
+            writer.start()
+            assert result.read() == data
+            writer.join()
+        assert process.wait(60) == 0
+
+
+def test_a_byte_order_mark_is_no_bad_line(tried: list[str]) -> None:
+    mark = b"\xef\xbb\xbf"
+    data = mark + b'{"type":"shout"}\n' + mark + b'{"type":"a"}\n' + mark
+    assert run(tried, data) == (0, b'{"TYPE":"SHOUT"}\n' + mark + b'{"type":"a"}\n' + mark, "")
 
 
 def test_strict_stops_at_the_first_bad_line(tried: list[str]) -> None:
