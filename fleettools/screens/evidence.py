@@ -9,6 +9,7 @@ from typing import NamedTuple
 from fleettools.screens.blocks import Screen
 from fleettools.screens.items import BARE, Item
 from fleettools.screens.look import Look, Rule, compiled, said
+from fleettools.screens.scrub import scrubbed
 from fleettools.screens.sgr import squeezed
 
 # The error's name is the subject of a sentence, or stands beside its place in a log: somebody talks about it.
@@ -243,4 +244,4 @@ def attempt(text: str) -> int | None:
 
 
 def _shown(item: Item) -> str:
-    return f"{item.kind} {item.lines[0].strip()[:60]!r}"
+    return f"{item.kind} {scrubbed(item.lines[0].strip())[:60]!r}"

@@ -131,7 +131,7 @@ class _Case:
         asked = f"row {screen.prompts[-1].row + 1}" if screen.prompts else "not on the screen"
         notes = [f"composer {frame}; last prompt {asked}"]
         for item in screen.items[-4:]:
-            notes.append(f"item {item.kind}, row {item.row + 1}: {item.lines[0].strip()[:100]}")
+            notes.append(f"item {item.kind}, row {item.row + 1}: {scrubbed(item.lines[0].strip())[:100]}")
         return notes + evidence.near_misses(screen)
 
     def verdict(self, found: Outcome) -> records.Verdict:

@@ -4,7 +4,7 @@ import drawing
 import pytest
 
 from fleettools.adapters import agentfiles
-from fleettools.screens.scrub import composer, holds
+from fleettools.screens.typed import composer, holds
 
 COMPOSERS = [
     ("claude", "completed--claude-x-limit-then-ok-sgr.txt", "empty", ""),

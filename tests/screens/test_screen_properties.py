@@ -12,7 +12,8 @@ from fleettools import records
 from fleettools.adapters import agentfiles
 from fleettools.screens.judge import judge
 from fleettools.screens.patterns import Rules
-from fleettools.screens.scrub import composer, holds, scrubbed
+from fleettools.screens.scrub import scrubbed
+from fleettools.screens.typed import composer, holds
 
 AGENTS = st.sampled_from(sorted(drawing.STYLES))
 MARKS = st.sampled_from(["- ", "1. ", "  ", "| ", ""])

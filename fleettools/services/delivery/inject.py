@@ -12,7 +12,7 @@ from fleettools.adapters import clock
 from fleettools.adapters.tmux import PaneRow, Tmux
 from fleettools.errors import NoPane, NoServer, Unavailable
 from fleettools.screens import judge as classify
-from fleettools.screens import scrub as screen
+from fleettools.screens import typed as screen
 from fleettools.screens.look import Look
 from fleettools.screens.patterns import Rules
 
