@@ -46,7 +46,8 @@ class Shared(MemoryStore):
 
 @pytest.fixture(name="desk")
 def _desk() -> tuple[Shared, Clock, Said, Callable[[], Ledger]]:
-    store, clock, said = Shared(), Clock(), Said()
+    clock, said = Clock(), Said()
+    store = Shared(said.warn)
     doors: Any = (clock, said)
     return store, clock, said, lambda: Ledger(DAEMON, store.opened, *doors)
 
