@@ -49,6 +49,15 @@ class PaneRow(NamedTuple):
     agent_option: str
 
 
+class Shown(NamedTuple):
+    """What a pane shows, its process then, and its window: when it last changed, in whole seconds, and its panes."""
+
+    text: str
+    pid: int
+    activity: int
+    panes: int
+
+
 # User options and titles may hold tabs and newlines; tmux takes them out at twice the price of the whole list, so it is
 # asked to only when a row does not fit. [[:cntrl:]] does not work there: the class needs the raw bytes.
 _PLAIN, _CLEAN = "#{%s}", "#{s/[\x01-\x1f]/?/:%s}"
@@ -191,20 +200,38 @@ class Tmux:
 
         `history` lines above the screen come too; without `colours` the text is plain, without `joined` as it stands.
         """
+        shown = self._of_each(panes, _capture(history, colours, joined))
+        return {pane: _stripped(text) for pane, text in shown.items() if text}
+
+    def look(self, panes: Iterable[str], history: int = 0) -> dict[str, Shown]:
+        """What each pane shows, in colour, and when it last changed; panes that are gone are left out."""
+        # Asked behind the text, in the same call: asked before it, what is drawn in between would be dated too early.
+        foot = secrets.token_hex(16)
+        after = f'"{foot} #{{pane_pid}} #{{window_activity}} #{{window_panes}}"'
+        found: dict[str, Shown] = {}
+        for pane, text in self._of_each(panes, f"{_capture(history)}\ndisplay-message -p -t @ {after}").items():
+            screen, behind, numbers = text.rpartition(f"{foot} ")
+            values = numbers.split()
+            if behind and len(values) == 3 and all(value.isdecimal() for value in values):
+                pid, activity, beside = map(int, values)
+                found[pane] = Shown(_stripped(screen), pid, activity, beside)
+        return found
+
+    def _of_each(self, panes: Iterable[str], script: str) -> dict[str, str]:
+        """What commands, `-t @` standing for the pane, print for each; a pane that vanished meanwhile is left out."""
         # A fresh marker, since a pane could show one that it has seen; ids without %, which strftime would eat.
         marker = f"{secrets.token_hex(16)}."
-        options = ("-e " if colours else "") + ("-J" if joined else "") + (f" -S -{history}" if history else "")
         found: dict[str, str] = {}
         left = list(panes)
         while left:
-            script = "".join(f"display-message -p {marker}{p[1:]}\ncapture-pane -p {options} -t {p}\n" for p in left)
-            out, err = self.run(["source-file", "-"], stdin=script.encode(), check=False)
+            lines = "".join(
+                f"display-message -p {marker}{pane[1:]}\n{script.replace('-t @', f'-t {pane}')}\n" for pane in left
+            )
+            out, err = self.run(["source-file", "-"], stdin=lines.encode(), check=False)
             looked = [part.partition("\n") for part in out.split(marker)[1:]]
             if not looked:
                 raise self.error(err.strip() or "capture-pane gave nothing", "see tmux(1)")
-            for number, _, text in looked:
-                if text:
-                    found[f"%{number}"] = "\n".join(line.rstrip(" ") for line in text[:-1].split("\n"))
+            found.update({f"%{number}": text for number, _, text in looked})
             # A pane that vanished meanwhile may end the batch: go on behind it.
             left = left[len(looked) :]
         return found
@@ -213,11 +240,9 @@ class Tmux:
 
     def having(self, panes: Iterable[str], option: str) -> frozenset[str]:
         """Those of these panes, by id, that have the option of their own, even if it is empty."""
-        marker = f"{secrets.token_hex(16)}."
-        script = "".join(f"display-message -p {marker}{p[1:]}\nshow-options -pq -t {p} {option}\n" for p in panes)
-        out = self.run(["source-file", "-"], stdin=script.encode(), check=False)[0] if script else ""
-        looked = (part.partition("\n") for part in out.split(marker)[1:])
-        return frozenset(f"%{number}" for number, _, text in looked if text.strip())
+        left = list(panes)
+        shown = self._of_each(left, f"show-options -pq -t @ {option}") if left else {}
+        return frozenset(pane for pane, text in shown.items() if text.strip())
 
     def set_options(self, pane: str, options: Mapping[str, str]) -> None:
         """Set user options (`@fleet_profile`) of the pane itself; raises NoPane."""
@@ -288,6 +313,15 @@ class Tmux:
     def kill_pane(self, pane: str) -> None:
         """End the pane and what runs in it; raises NoPane."""
         self.run(["kill-pane", "-t", pane])
+
+
+def _capture(history: int, colours: bool = True, joined: bool = True) -> str:
+    options = ("-e " if colours else "") + ("-J" if joined else "") + (f" -S -{history}" if history else "")
+    return f"capture-pane -p {options} -t @"
+
+
+def _stripped(text: str) -> str:
+    return "\n".join(line.rstrip(" ") for line in text[:-1].split("\n"))
 
 
 def _begin(cwd: str | None, env: Mapping[str, str] | None) -> list[str]:

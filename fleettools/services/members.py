@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from fleettools import moments, records
 from fleettools.moments import Moment
 from fleettools.policy.members import roster, tickets
 from fleettools.policy.members.roster import Answer, MemberState, Settled
@@ -26,6 +27,18 @@ def commit(store: Store, server: str, target: str, step: Step) -> Answer:
 def settle(store: Store, end: Settlement) -> tuple[bool, str]:
     """Settle a ticket: whether it is this that ended it, and why (not)."""
     return change(store, tickets.ticket_key(end.ticket), TicketState, lambda ticket: tickets.settle(ticket, end))
+
+
+def at(store: Store, made: records.Record, member: MemberState | None) -> Moment:
+    """When a record was made, by the store's clock, and from then on by that of the member's looks."""
+    own = moments.of(made)
+    return roster.clocked(member, Moment(store.placed(own).ms, own.boot, own.up_ms))
+
+
+def unseen_seconds(store: Store, clock: Clock, member: MemberState) -> float:
+    """For how long nobody has looked at a member."""
+    last = member.looked.ms if member.looked else member.since_ms
+    return (now_ms(store, clock, member) - last) / 1000
 
 
 def now_ms(store: Store, clock: Clock, member: MemberState | None) -> int:

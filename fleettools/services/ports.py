@@ -1,6 +1,6 @@
 """The doors that services are handed, by what they ask of them; adapters have them, commands bring the two together."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from fleettools.errors import Unavailable
@@ -82,6 +82,19 @@ class PaneRow(seats.Row, Protocol):
     def synchronized(self) -> bool: ...
 
 
+class Shown(Protocol):
+    """What a pane shows, and after that: its process, when its window last changed in whole seconds, its panes."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def pid(self) -> int: ...
+    @property
+    def activity(self) -> int: ...
+    @property
+    def panes(self) -> int: ...
+
+
 class Panes(Protocol):
     """One tmux server, to be read. Every method raises NoServer, Silent or another Unavailable that says the mend."""
 
@@ -101,6 +114,9 @@ class Panes(Protocol):
 
     def having(self, panes: Iterable[str], option: str) -> frozenset[str]:
         """Those of these panes, by id, that have the option of their own, even if it is empty."""
+
+    def look(self, panes: Iterable[str], history: int = 0) -> Mapping[str, Shown]:
+        """What each pane shows, in colour, `history` lines above it too; panes that are gone are left out."""
 
     def capture(
         self, panes: Iterable[str], history: int = 0, colours: bool = True, joined: bool = True

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from desk import NOON, Desk, stamp
+from desk import END, FAIL, NOON, Desk, stamp
 
 from fleettools.adapters.stores import open_store
 from fleettools.policy.members.roster import MEMBERS, MemberState
@@ -91,3 +91,84 @@ def test_without_a_pane_a_verdict_concerns_nobody(desk: Desk) -> None:
     alone = {"type": "verdict", "ts": stamp(NOON), "outcome": "backend_error"}
     assert desk.pipe([alone], "resolve") == [alone | {"resolved": True}]
     assert members(desk) == {}
+
+
+def at_work(desk: Desk, pane: tuple[str, int]) -> None:
+    """Have a person type a prompt into a pane."""
+    desk.tmux("send-keys", "-t", pane[0], "do it", "Enter")
+    desk.until(lambda: "❯ do it" in desk.screen(pane[0]))
+
+
+def failed(desk: Desk, count: int, *together: int) -> list[tuple[str, int]]:
+    """Panes of members of one account in whose last turn the backend failed; `together`: those that share a window."""
+    panes = [desk.agent(agent="claude", profile="claude-a", name=f"w{number}") for number in range(count)]
+    for pane in panes:
+        at_work(desk, pane)
+        desk.signal(pane, FAIL, "API Error")
+    for number in together[1:]:
+        desk.tmux("join-pane", "-d", "-s", panes[number][0], "-t", panes[together[0]][0])
+    return panes
+
+
+def test_old_errors_of_two_panes_of_one_window_stay_without_a_moment(desk: Desk) -> None:
+    """Nothing tells when they were drawn, so a store that never saw the panes before must not take them for news."""
+    failed(desk, 2, 0, 1)
+    for _ in range(2):
+        seen = desk.look("resolve")
+        assert [(v["outcome"], v["undated"], v["resolved"]) for v in seen] == [("backend_error", True, True)] * 2
+        desk.now_ms += 30_000
+
+
+def test_an_error_between_two_runs_from_cron_lies_in_the_middle(desk: Desk) -> None:
+    """Of a pane that shares its window nothing but the store knows when it had not failed yet."""
+    first, second = (desk.agent(agent="claude", profile="claude-a", name=name) for name in "ab")
+    desk.tmux("join-pane", "-d", "-s", second[0], "-t", first[0])
+    at_work(desk, first)
+    desk.look("resolve")
+    desk.now_ms += 40_000
+    desk.signal(first, FAIL, "API Error")
+    for _ in range(2):
+        seen = next(verdict for verdict in desk.look("resolve") if verdict["target"] == first[0])
+        assert (seen["outcome"], seen["at"], "undated" in seen) == ("backend_error", stamp(NOON + 20_000), False)
+        desk.now_ms += 40_000
+
+
+def test_an_inferred_end_is_proved_by_the_next_run(desk: Desk) -> None:
+    work, error = verdict("working"), verdict("completed", 1, block="b", proved=False, reason="a reply stands there")
+    desk.pipe([work], "resolve")
+    (doubted,) = desk.pipe([error], "resolve")
+    assert (doubted["resolved"], doubted["proved"], members(desk)) == (False, False, {"%3": "busy"})
+    (proved,) = desk.pipe([error | {"ts": stamp(NOON + 301_000), "reason": "said later"}], "resolve")
+    assert (proved["resolved"], proved["proved"], members(desk)) == (True, True, {"%3": "done"})
+    assert (proved["at"], proved["reason"], proved["began"]) == (stamp(NOON + 1_000), error["reason"], stamp(NOON))
+
+
+def test_a_reply_on_a_real_screen_ends_its_turn_at_the_second_look(desk: Desk) -> None:
+    pane = desk.agent(agent="claude", profile="claude-a")
+    at_work(desk, pane)
+    desk.look("resolve")
+    desk.signal(pane, END, "All is done")
+    states = []
+    for _ in range(3):
+        (seen,) = desk.look("resolve")
+        states.append((seen["outcome"], seen.get("proved", True) is True, seen["resolved"], members(desk)[pane[0]]))
+        desk.now_ms += 1_000
+    assert states[-1] == ("completed", True, True, "done")
+    assert states[0] in (states[-1], ("completed", False, False, "busy"))
+
+
+def test_a_verdict_tells_readers_its_credential(desk: Desk) -> None:
+    (desk.folder / "fleetd.yaml").write_text("profiles: {claude-a: {agent: claude, credentialId: team-a}}\n")
+    assert [
+        v.get("credentialId") for v in desk.pipe([verdict("idle"), verdict("idle", 1, profile="other")], "resolve")
+    ] == [
+        "team-a",
+        None,
+    ]
+
+
+def test_a_pane_that_is_marked_no_more_leaves_no_member(desk: Desk) -> None:
+    unmarked = verdict("stale", 20, unmarked=True)
+    for _ in range(2):
+        done = desk.run("resolve", stdin=lines(verdict("working"), unmarked))
+        assert (done.status, done.said, members(desk)) == (0, "", {})

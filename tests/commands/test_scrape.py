@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from fleettools.adapters.stores import open_store
 from fleettools.policy.members.roster import MemberState, member_key
 from fleettools.policy.members.turns import TurnState
+from fleettools.records import to_ms
 from fleettools.services.store import Store
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
@@ -171,7 +173,54 @@ def test_followed_panes_come_when_they_change_and_once_when_they_vanish(server: 
         time.sleep(0.5)
         last = [r for r in follow.records() if r.get("gone")]
         assert [(r["target"], r["name"], "text" in r) for r in last] == [(pane, "w", False)]
-        assert len([r for r in follow.records() if r["target"] == quiet]) == 1
+        assert len([r for r in follow.records() if r["target"] == quiet]) <= 2
+
+
+def test_a_quiet_pane_comes_once_more_to_prove_what_it_shows(server: Server) -> None:
+    quiet = shown(server, "quiet", profile="p")
+    with Follow(server) as follow:
+        first, again = until(lambda: len(follow.records()) == 2 and follow.records())
+        assert (first["target"], again["text"]) == (quiet, first["text"])
+        assert again["up"] - first["up"] >= 2.0
+
+
+def test_changed_is_the_look_that_first_showed_the_text(server: Server) -> None:
+    pane = shown(server, "x", profile="p")
+    with Follow(server) as follow:
+        until(lambda: follow.records())
+        server.tmux("send-keys", "-t", pane, "typed")
+        seen = until(lambda: [r for r in follow.records() if "typed" in r["text"]])[0]
+        server.tmux("select-pane", "-t", pane, "-T", "another title")
+        titled = until(lambda: [r for r in follow.records() if r["title"] == "another title"])[0]
+    assert "changed" not in follow.records()[0]
+    assert seen["changed"] == seen["ts"] == titled["changed"] < titled["ts"]
+
+
+def test_what_is_drawn_between_the_list_and_the_look_is_not_dated_before_it(server: Server) -> None:
+    """The activity of the list is that of before; read with it, an error just drawn would look old."""
+    pane = server.pane("read -r x; echo error-$x; exec sleep 100", profile="p")
+    shim = server.folder / "bin" / "tmux"
+    shim.parent.mkdir()
+    real = shutil.which("tmux")
+    keys = f"{real} -L {server.name} send-keys -t {pane} now Enter"
+    shown = f"until {real} -L {server.name} capture-pane -p -t {pane} | grep -q error-now; do sleep 0.05; done"
+    shim.write_text(f'#!/bin/sh\ncase "$*" in *source-file*) sleep 2; {keys}; {shown};; esac\nexec {real} "$@"\n')
+    shim.chmod(0o755)
+    server.env["PATH"] = f"{shim.parent}:{server.env['PATH']}"
+    asked = int(time.time())
+    (record,) = scrape(server)
+    assert "error-now" in record["text"]
+    assert to_ms(record["activity"]) // 1000 >= asked + 2
+
+
+def test_a_member_that_is_marked_no_more_is_said_when_nobody_saw_it_for_ten_seconds(server: Server) -> None:
+    lately, before = shown(server, "x"), shown(server, "y")
+    for pane, seconds in ((lately, 1), (before, 11)):
+        pid = int(server.tmux("display-message", "-p", "-t", pane, "#{pane_pid}"))
+        looked = {"ms": int(time.time() * 1000) - 1000 * seconds}
+        put(server, member(server, pane, pid=pid, looked=looked))
+    found = [(r["target"], r["unmarked"], "text" in r) for r in scrape(server)]
+    assert found == [(before, True, False)]
 
 
 def test_a_member_that_vanished_while_nobody_looked_is_gone(server: Server) -> None:
