@@ -77,14 +77,17 @@ class OutageRules(Section):
     threshold: Annotated[int, msgspec.Meta(ge=1)] = 2
     window_seconds: Seconds = 60
     cool_off_seconds: Seconds = 60
+    growth: Annotated[float, msgspec.Meta(ge=1, le=100)] = 1
+    max_cool_off_seconds: Seconds = 900
     count_retries_from: Count = 5
     ignore_causes: list[records.Cause] = msgspec.field(default_factory=lambda: ["context", "request"])
 
 
 class Placement(Section):
-    """Which profile --auto prefers."""
+    """Which profile --auto prefers, and how many percent of each window of a plan the gate leaves free."""
 
     policy: Literal["priority", "least-loaded"] = "priority"
+    leave_free: Annotated[float, msgspec.Meta(ge=0, lt=100)] = 0
 
 
 class Notify(Section):

@@ -177,6 +177,7 @@ class VerdictHead(msgspec.Struct, kw_only=True, tag_field="type", tag="verdict")
     v: Annotated[int, msgspec.Meta(ge=1, le=VERSION)] = VERSION
     ts: Time
     outcome: Outcome
+    event: str | None = None
     server: str | None = None
     target: str | None = None
 
@@ -338,6 +339,7 @@ class Decision(Record, kw_only=True, tag="decision"):
     profile: str | None = None
     credential_id: str | None = None
     reason: str
+    lead: PaneId | None = None
     cooling_off_for_seconds: int | None = None
     quarantined_for_seconds: int | None = None
 

@@ -138,16 +138,18 @@ def pump(
     *,
     strict: bool = False,
     on_tick: Callable[[], Iterable[bytes]] | None = None,
+    before: Handler | None = None,
 ) -> Exit:
     """Run a filter: lines of a type in `consume` become what its handler yields, all others pass byte for byte.
 
     A handler raises BadInput for a line it cannot use: that line is said and left out, the rest goes on, and the
     answer is Exit.BAD_INPUT; with `strict` the first one ends the run. A line that a row of the store hinders
     (Undecodable) passes on as it came, and the answer is Exit.UNAVAILABLE. What a handler raises else ends the run
-    after all that came before is written. `on_tick` is called at every tick of the input, also when it is never quiet.
+    after all that came before is written. `on_tick` is called at every tick of the input, also when it is never quiet,
+    `before` with each record, whatever its type: what it yields comes before that.
     """
     try:
-        return _pumped(source, out, messages, consume, strict, on_tick)
+        return _pumped(source, out, messages, consume, strict, on_tick, before)
     except FleetError:
         out.flush()
         raise
@@ -160,6 +162,7 @@ def _pumped(
     consume: Mapping[str, Handler],
     strict: bool,
     on_tick: Callable[[], Iterable[bytes]] | None,
+    before: Handler | None,
 ) -> Exit:
     bad = unread = False
     for batch in source:
@@ -172,6 +175,8 @@ def _pumped(
                     raise BadInput("a line over 16 MiB", "expected one record, at most 16 MiB, on a line")
                 plain = raw.removeprefix(codecs.BOM_UTF8)
                 handler = consume.get(records.kind(plain))
+                for data in before(plain) if before else ():
+                    out.write(data)
                 if handler is None:
                     out.write(raw)
                 else:

@@ -10,7 +10,7 @@ from fleettools.errors import BadConfig, BadInput, CannotWrite, Exit, Unavailabl
 
 if TYPE_CHECKING:
     from fleettools import records
-    from fleettools.policy.accounts.placement import Choice, Held, States
+    from fleettools.policy.accounts.placement import Choice, Situation
     from fleettools.services.store import Store
 
 
@@ -54,7 +54,7 @@ def main(
     ctx.out.write(gate.decision(choice))
     ctx.out.flush()
     (ctx.messages.info if choice.allowed else ctx.messages.error)(choice.reason)
-    return Exit.OK if choice.allowed else Exit.NOT_NOW
+    return choice.exit
 
 
 def _require_name(profile: str) -> None:
@@ -82,23 +82,25 @@ class Gate:
         if bool(request.auto) == (request.profile is not None):
             raise BadInput("a spawn record needs either profile or auto", "name a profile, or write auto: true")
         choice = self.choose(request.profile, request.candidates, request.policy)
-        yield records.replaced(raw, records.Spawn, self._record(choice))
+        decision = self._record(choice)
+        decision.lead = request.lead
+        yield records.replaced(raw, records.Spawn, decision)
 
     def choose(self, profile: str | None, candidates: list[str] | None, policy: str | None) -> "Choice":
         """Decide on the profile, or without one choose among the candidates (None: all that are configured)."""
-        from fleettools.policy.accounts.placement import Held
+        from fleettools.moments import Moment
+        from fleettools.policy.accounts.placement import Situation
 
         policy = policy or self._policy
         names = [profile] if profile is not None else list(self._config.profiles) if candidates is None else candidates
         try:
             if self._store is None:
                 self._store = self._ctx.store(self._url)
-            states, held = self._known(self._store, names, policy)
-            return self._decide(profile, names, policy, states, held, self._store.now_ms())
+            return self._decide(profile, names, policy, self._known(self._store, names, policy))
         except (Unavailable, CannotWrite) as error:
             if not self._fail_open:
                 raise
-            choice = self._decide(profile, names, policy, {}, Held(), 0)
+            choice = self._decide(profile, names, policy, Situation(now=Moment(0)))
             if choice.allowed:
                 choice.reason = f"{choice.profile}: allowed by --fail-open, the store cannot be reached ({error.what})"
             return choice
@@ -109,25 +111,21 @@ class Gate:
 
         return records.encode(self._record(choice))
 
-    def _decide(
-        self, profile: str | None, names: list[str], policy: str, states: "States", held: "Held", now_ms: int
-    ) -> "Choice":
+    def _decide(self, profile: str | None, names: list[str], policy: str, known: "Situation") -> "Choice":
         from fleettools.policy.accounts import placement
 
         if profile is not None:
-            return placement.decide(self._config, profile, states, held, now_ms)
-        return placement.choose(self._config, names, policy, states, held, now_ms)
+            return placement.decide(self._config, profile, known)
+        return placement.choose(self._config, names, policy, known)
 
-    def _known(self, store: "Store", names: list[str], policy: str) -> "tuple[States, Held]":
+    def _known(self, store: "Store", names: list[str], policy: str) -> "Situation":
         """What the store holds about these profiles; the roster is read only where members are counted."""
-        from fleettools.policy.accounts.placement import Held, taken
         from fleettools.services import fleet
 
-        states = fleet.some_credentials(store, map(self._config.credential_of, names))
         limits = [profile.max_members for profile in self._config.profiles.values()]
         limits += [credential.max_members for credential in self._config.credentials.values()]
-        counts = policy == "least-loaded" or any(limit is not None for limit in limits)
-        return states, taken(self._config, fleet.members(store)) if counts else Held()
+        counted = policy == "least-loaded" or any(limit is not None for limit in limits)
+        return fleet.situation_of(store, self._config, names, counted)
 
     def _record(self, choice: "Choice") -> "records.Decision":
         from fleettools.adapters import clock

@@ -78,9 +78,9 @@ def _checked(ctx: Context, state_url: str | None, tmux: "Tmux", limits: "Limits"
     from fleettools.services.store import read, read_all
 
     config, store = ctx.config(), ctx.store(state_url)
-    states, members, now = fleet.credentials(store), fleet.members(store), store.now_ms()
-    view = views.fleet_view(config, states, members, now, released=False, coverage="")
-    out = views.profiles_view(config, states, members, now)
+    known, members = fleet.situation(store, config), fleet.members(store)
+    view = views.fleet_view(config, known, members, released=False, coverage="")
+    out = views.profiles_view(config, known)
     told = [item for _, item in read_all(store, OUTBOX, checkup.Told)]
     daemon = read(store, daemon_key(f"{tmux.host}:{tmux.socket}"), DaemonState)
     try:
@@ -88,7 +88,7 @@ def _checked(ctx: Context, state_url: str | None, tmux: "Tmux", limits: "Limits"
         silent = ""
     except Unavailable as error:
         silent = str(error)
-    return checkup.check(view, out, told, daemon, silent, now, limits)
+    return checkup.check(view, out, told, daemon, silent, known.now.ms, limits)
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ def main(ctx: Context, state_url: str | None, released: bool, every: float | Non
     coverage = views.health_coverage(config.health.enabled, config.health.webhook)
 
     def view() -> "View":
-        states, members = fleet.credentials(store), fleet.members(store)
-        return views.fleet_view(config, states, members, store.now_ms(), released=released, coverage=coverage)
+        known, members = fleet.situation(store, config), fleet.members(store)
+        return views.fleet_view(config, known, members, released=released, coverage=coverage)
 
     def draw(view: "View") -> "RenderableType":
         from fleettools.commands.views import tables

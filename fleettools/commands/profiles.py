@@ -25,7 +25,7 @@ def main(ctx: Context, state_url: str | None, every: float | None) -> None:
     config, store = ctx.config(), ctx.store(state_url, view=True)
 
     def view() -> "View":
-        return profiles_view(config, fleet.credentials(store), fleet.members(store), store.now_ms())
+        return profiles_view(config, fleet.situation(store, config))
 
     def draw(view: "View") -> "RenderableType":
         from fleettools.commands.views import tables

@@ -143,13 +143,13 @@ def _lift(ctx: Context, store: "Store", name: str) -> Exit:
     if not is_name(name):
         mend = "use letters, digits and . _ @ + -, at most 64, the first a letter or digit"
         raise BadConfig(f"{name!r} is no credential id", mend, "--credential")
-    now_ms = store.now_ms()
+    now = store.moment()
 
     def step(kept: CredentialState | None) -> tuple[CredentialState | None, tuple[bool, str]]:
         if kept is None:
             return None, (False, "nothing is known against it")
-        kept, cooled, why = outage.lift(kept, now_ms)
-        kept, quarantined, and_why = quarantine.lift(kept, now_ms)
+        kept, cooled, why = outage.lift(kept, now)
+        kept, quarantined, and_why = quarantine.lift(kept, now)
         return kept, (cooled or quarantined, f"{why}; {and_why}")
 
     changed, reason = change(store, credential_key(name), CredentialState, step)

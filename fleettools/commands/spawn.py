@@ -89,7 +89,7 @@ def main(
         ctx.out.write(records.encode(choice.record(clock.stamp())))
         ctx.out.flush()
         ctx.messages.error(choice.reason)
-        return Exit.NOT_NOW
+        return choice.exit
     try:
         launch = _launch(config, str(choice.profile), place)
         ctx.out.write(records.encode(choice.record(clock.stamp())))

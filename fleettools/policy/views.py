@@ -4,39 +4,40 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fleettools import records
-from fleettools.policy.accounts.credential import CredentialState, Period, cooling_seconds, left, quarantined_seconds
-from fleettools.policy.accounts.placement import Fleet, Held, States, free, taken
+from fleettools.moments import Moment
+from fleettools.policy.accounts.credential import CredentialState, cooling_seconds, quarantined_seconds
+from fleettools.policy.accounts.periods import Period, left
+from fleettools.policy.accounts.placement import Fleet, Situation, free
+from fleettools.policy.accounts.usage import Window, running
 from fleettools.policy.members.roster import FAILED, MemberState
 
 View = dict[str, Any]
 
 
-def profiles_view(fleet: Fleet, states: States, members: Iterable[MemberState], now_ms: int) -> View:
+def profiles_view(fleet: Fleet, known: Situation) -> View:
     """The object that fleet-profiles prints: `profiles` by name, `coolingOff` and `quarantined` by credential id.
 
     `free` is null for a profile without a limit. With no profiles configured, those of the members and the
     credentials that are out are shown, because a profile's name is its credential then.
     """
-    held = taken(fleet, members)
-    cooling, quarantined = _remaining(states, cooling_seconds, now_ms), _remaining(states, quarantined_seconds, now_ms)
-    names = sorted(fleet.profiles or {*held.profiles, *cooling, *quarantined})
+    cooling, quarantined = _remaining(known, cooling_seconds), _remaining(known, quarantined_seconds)
+    names = _profiles(fleet, known)
     return {
-        "profiles": {name: _profile(fleet, name, states, held, now_ms) for name in names},
+        "profiles": {name: _profile(fleet, name, known) | _history(fleet, name, known) for name in names},
         "coolingOff": cooling,
         "quarantined": quarantined,
     }
 
 
 def fleet_view(
-    fleet: Fleet, states: States, members: Iterable[MemberState], now_ms: int, *, released: bool, coverage: str
+    fleet: Fleet, known: Situation, members: Iterable[MemberState], *, released: bool, coverage: str
 ) -> View:
     """The object that fleet-list prints: `members`, with the `released` ones if asked for, and `profiles`."""
-    everyone = list(members)
-    shown = [member for member in everyone if released or member.state != "released"]
+    shown = [member for member in members if released or member.state != "released"]
     shown.sort(key=lambda member: (member.server, int(member.target[1:])))
     return {
-        "members": [_member(fleet, member, now_ms) for member in shown],
-        "profiles": profiles_view(fleet, states, everyone, now_ms)["profiles"],
+        "members": [_member(fleet, member, known.now.ms) for member in shown],
+        "profiles": {name: _profile(fleet, name, known) for name in _profiles(fleet, known)},
         "healthCoverage": coverage,
     }
 
@@ -70,19 +71,39 @@ def _member(fleet: Fleet, member: MemberState, now_ms: int) -> View:
     return {key: value for key, value in view.items() if value is not None}
 
 
-def _profile(fleet: Fleet, name: str, states: States, held: Held, now_ms: int) -> View:
+def _profiles(fleet: Fleet, known: Situation) -> list[str]:
+    out = {*_remaining(known, cooling_seconds), *_remaining(known, quarantined_seconds)}
+    return sorted(fleet.profiles or {*known.held.profiles, *out})
+
+
+def _profile(fleet: Fleet, name: str, known: Situation) -> View:
+    """A profile; what is not the case is left out."""
     credential = fleet.credential_of(name)
-    state = states.get(credential or "")
-    view: View = {"free": free(fleet, name, states, held, now_ms), "credentialId": credential}
+    state = known.states.get(credential or "")
+    view: View = {"free": free(fleet, name, known), "credentialId": credential}
     if state:
-        view |= _out("coolingOffForSeconds", "coolOff", state.cool_off, now_ms)
-        view |= _out("quarantinedForSeconds", "quarantine", state.quarantine, now_ms)
+        view |= _out("coolingOffForSeconds", "coolOff", state.cool_off, known.now)
+        view |= _out("quarantinedForSeconds", "quarantine", state.quarantine, known.now)
+        if state.probe and (seconds := left(state.probe, known.now)) is not None:
+            view |= {"free": 0, "triedBy": state.probe.name, "triedForSeconds": seconds}
     return view
 
 
-def _out(seconds_key: str, period_key: str, period: Period | None, now_ms: int) -> View:
+def _history(fleet: Fleet, name: str, known: Situation) -> View:
+    """When the credential of a profile last worked, and how much of its plan is used."""
+    credential = fleet.credential_of(name) or ""
+    state, used = known.states.get(credential), running(known.usage.get(credential), known.now)
+    view: View = {}
+    if state and state.worked_ms is not None:
+        view["lastWorked"] = records.to_ts(state.worked_ms)
+    if used:
+        view["usage"] = [_window(window, one, known.now) for window, one in used.items()]
+    return view
+
+
+def _out(seconds_key: str, period_key: str, period: Period | None, now: Moment) -> View:
     """What a period that is not over means for a profile: no free place, for how long, until when, why, by what."""
-    seconds = left(period, now_ms)
+    seconds = left(period, now)
     if period is None or seconds is None:
         return {}
     events = [one.event for one in period.evidence]
@@ -90,8 +111,12 @@ def _out(seconds_key: str, period_key: str, period: Period | None, now_ms: int) 
     return {"free": 0, seconds_key: seconds, period_key: told}
 
 
-def _remaining(
-    states: States, seconds: Callable[[CredentialState | None, int], int | None], now_ms: int
-) -> dict[str, int]:
-    found = {name: seconds(state, now_ms) for name, state in sorted(states.items())}
+def _window(window: str, one: Window, now: Moment) -> View:
+    """How much of a window of the plan is used; its reset only where the agent has said it."""
+    view: View = {"window": window, "usedPercent": one.used_percent}
+    return view | ({"resetsAt": records.to_ts(one.until_ms), "resetsInSeconds": left(one, now)} if one.dated else {})
+
+
+def _remaining(known: Situation, seconds: Callable[[CredentialState | None, Moment], int | None]) -> dict[str, int]:
+    found = {name: seconds(state, known.now) for name, state in sorted(known.states.items())}
     return {name: left for name, left in found.items() if left is not None}

@@ -44,7 +44,8 @@ def run(env: dict[str, str], data: bytes, *args: str) -> tuple[int, list[dict[st
 
 
 def kinds(made: list[dict[str, Any]]) -> list[str]:
-    return [one["type"] for one in made]
+    """The types of what was made, less the ends: of a stored stream all periods end."""
+    return [one["type"] for one in made if one["type"] != "ended"]
 
 
 OUTAGE = [verdict("backend_error", 0, 1), verdict("backend_error", 60, 2)]
@@ -250,8 +251,9 @@ def test_several_processes_on_one_store_raise_one_incident_for_one_crossing(env:
     for thread in threads:
         thread.join()
     assert [process.returncode for process in started] == [0] * 4
-    ids = [json.loads(line)["id"] for out in outs for line in out.splitlines() if b'"incident"' in line]
-    alone = [one["id"] for one in run(env, data, "--state", "memory:")[1]]
+    lines = [line for out in outs for line in out.splitlines()]
+    ids = [json.loads(line)["id"] for line in lines if line.startswith(b'{"type":"incident"')]
+    alone = [one["id"] for one in run(env, data, "--state", "memory:")[1] if one["type"] == "incident"]
     assert len(alone) == rounds and sorted(ids) == sorted(alone)
 
 
@@ -285,10 +287,11 @@ def test_a_record_never_waits(reader: "subprocess.Popen[bytes]") -> None:
 CRASHING = """
 import os, signal, sys
 from fleettools.commands import correlate
+from fleettools.services import correlator
 def crash(self, key, line):
     os.kill(os.getpid(), signal.SIGKILL)
     yield b""
-correlate.Correlator._said = crash
+correlator.Correlator._said = crash
 sys.argv[0] = "fleet-correlate"
 correlate.main()
 """
@@ -303,7 +306,7 @@ def crash(env: dict[str, str]) -> None:
 def test_what_was_committed_is_said_by_the_next_run_with_the_same_bytes(env: dict[str, str]) -> None:
     fixed = env | {"FLEET_NOW": "2026-01-01T00:01:00Z"}
     crash(fixed)
-    meant = run(env, b"".join(OUTAGE), "--state", "memory:")[3].splitlines(keepends=True)[-1]
+    meant = run(env, b"".join(OUTAGE), "--state", "memory:")[3].splitlines(keepends=True)[-2]
     # Another process may still be about to write it.
     assert run(env | {"FLEET_NOW": "2026-01-01T00:01:09.999Z"}, b"")[3] == b""
     assert run(env | {"FLEET_NOW": "2026-01-01T00:01:10Z"}, b"")[3] == meant
@@ -311,12 +314,26 @@ def test_what_was_committed_is_said_by_the_next_run_with_the_same_bytes(env: dic
     assert run(env | {"FLEET_NOW": "2026-01-01T02:00:00Z"}, b"".join(OUTAGE))[1] == []
 
 
-def test_what_was_said_lately_is_written_again_when_asked_for(env: dict[str, str]) -> None:
+def test_a_fleetd_s_correlate_first_writes_what_that_has_not_printed(env: dict[str, str], tmp_path: Path) -> None:
+    """Of its own panes, the same bytes, at most ten minutes old; nothing that it has printed."""
+    from fleettools.adapters.sqlite import SqliteStore
+    from fleettools.policy import heartbeat
+    from fleettools.services.store import change
+
     meant = run(env | {"FLEET_NOW": "2026-01-01T00:01:00Z"}, b"".join(OUTAGE))[3].splitlines(keepends=True)[-1]
-    again = env | {"FLEET_NOW": "2026-01-01T00:01:30Z"}
-    assert run(again, b"", "--again", "30") == (0, [json.loads(meant)], "", meant)
-    assert run(again, b"", "--again", "29")[3] == run(again, b"")[3] == b""
-    assert run(again, b"", "--again", "601")[0] == 2
+    assert meant.startswith(b'{"type":"incident"')
+    soon = env | {"FLEET_NOW": "2026-01-01T00:01:59Z"}
+    for _ in range(2):  # written into a pipe that breaks, it is written again
+        assert run(soon, b"", "--daemon", "h:/s")[3] == meant
+    assert [run(soon, b"", *args)[3] for args in (("--daemon", "h:/o"), ("--daemon", "g:/s"), ())] == [b"", b"", b""]
+    with_mark = heartbeat.printed(None, [heartbeat.mark(meant)], T0)
+    store = SqliteStore(str(tmp_path / "fleettools" / "state.db"), print)
+    change(store, heartbeat.daemon_key("h:/s"), heartbeat.DaemonState, lambda _: (with_mark, None))
+    store.close()
+    assert run(soon, b"", "--daemon", "h:/s")[3] == b""
+    later = run(env | {"FLEET_NOW": "2026-01-01T00:10:59Z"}, b"", "--daemon", "h:/other")[1]
+    assert [one["type"] for one in later] == ["ended"]
+    assert run(env | {"FLEET_NOW": "2026-01-01T00:11:00.001Z"}, b"", "--daemon", "h:/s")[1] == later
 
 
 def test_a_reader_that_is_gone_leaves_the_incident_to_the_next_run(env: dict[str, str]) -> None:
@@ -327,12 +344,13 @@ def test_a_reader_that_is_gone_leaves_the_incident_to_the_next_run(env: dict[str
     os.close(reading)
     process.communicate(b"".join(OUTAGE), timeout=60)
     assert process.returncode == -signal.SIGPIPE
-    assert kinds(run(env | {"FLEET_NOW": "2026-01-01T00:02:00Z"}, b"")[1]) == ["incident"]
+    made = run(env | {"FLEET_NOW": "2026-01-01T00:02:00Z"}, b"")[1]
+    assert [one["type"] for one in made] == ["incident", "ended"]
 
 
 @pytest.mark.parametrize("busy", [False, True], ids=["quiet", "busy"])
 def test_what_stands_unannounced_is_looked_for_whether_the_input_is(env: dict[str, str], busy: bool) -> None:
-    script = CRASHING.replace("correlate.Correlator._said = crash", "correlate.TICK = 0.05")
+    script = CRASHING.replace("correlator.Correlator._said = crash", "correlate.TICK = 0.05")
     piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
     process = subprocess.Popen([sys.executable, "-c", script], env=env, cwd=env["HOME"], **piped)  # type: ignore[call-overload]
     stop = threading.Event()

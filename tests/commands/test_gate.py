@@ -91,8 +91,12 @@ def test_least_loaded_is_asked_for_by_option_or_configuration(fleet: Desk) -> No
 
 def test_an_unknown_profile_is_refused_with_those_that_there_are(fleet: Desk) -> None:
     assert (
-        asked(fleet, "--profile", "c", status=75)["reason"] == "profile c is not configured; there are a-one, a-two, b"
+        asked(fleet, "--profile", "c", status=78)["reason"] == "profile c is not configured; there are a-one, a-two, b"
     )
+
+
+def test_a_fleet_without_profiles_has_none_to_choose_from(desk: Desk) -> None:
+    assert asked(desk, "--auto", status=78)["reason"].startswith("there is no profile to choose from")
 
 
 def test_without_configuration_a_profile_is_its_own_credential(desk: Desk) -> None:
@@ -103,7 +107,7 @@ def test_as_a_filter_it_answers_spawns_and_lets_all_else_through(fleet: Desk) ->
     outage(fleet)
     lines = [
         '{"type": "other",  "x": 1}',
-        '{"type":"spawn","profile":"a-one","request":7}',
+        '{"type":"spawn","profile":"a-one","request":7,"lead":"%3"}',
         "",
         '{"profile":"b","v":1,"type":"spawn"}',
         '{"type":"spawn","auto":true,"candidates":["a-one","a-two"]}',
@@ -118,7 +122,7 @@ def test_as_a_filter_it_answers_spawns_and_lets_all_else_through(fleet: Desk) ->
     assert [one["type"] for one in told] == ["decision"] * 4
     assert [one["allowed"] for one in told] == [False, True, False, True]
     assert [one["profile"] for one in told] == ["a-one", "b", "a-one", "b"]
-    assert told[0]["request"] == 7
+    assert [(one.get("request"), one.get("lead")) for one in told[:2]] == [(7, "%3"), (None, None)]
 
 
 BAD = [
@@ -145,7 +149,7 @@ def test_a_store_that_cannot_be_reached_is_69_or_allowed_when_asked_to_fail_open
         assert opened.status == 0, opened
         assert "allowed by --fail-open, the store cannot be reached" in opened.records[0]["reason"]
     unknown = fleet.run("gate", "--profile", "c", *state, "--fail-open")
-    assert (unknown.status, unknown.records[0]["allowed"]) == (75, False)
+    assert (unknown.status, unknown.records[0]["allowed"]) == (78, False)
 
 
 USAGE = [

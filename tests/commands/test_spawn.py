@@ -154,7 +154,7 @@ USAGE = [
     ("a name that is none", ("one", "--name", "a\nb"), 2),
     ("a split in a session", ("one", "--split", "%0", "--session", "main"), 2),
     ("a folder that is not there", ("one", "--cwd", "/nowhere/at/all"), 2),
-    ("a profile that nobody configured", ("zero",), 75),
+    ("a profile that nobody configured", ("zero",), 78),
 ]
 
 

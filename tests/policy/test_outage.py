@@ -6,15 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from fleettools import records
-from fleettools.policy.accounts import outage
-from fleettools.policy.accounts.credential import (
-    MAX_EVIDENCE,
-    MAX_PANES,
-    CredentialState,
-    Evidence,
-    Rules,
-    cooling_seconds,
-)
+from fleettools.moments import Moment
+from fleettools.policy.accounts import outage, testimony
+from fleettools.policy.accounts.credential import MAX_EVIDENCE, MAX_PANES, CredentialState, cooling_seconds
+from fleettools.policy.accounts.testimony import Evidence, Rules
 
 T0 = 1_767_225_600_000  # 2026-01-01T00:00:00Z
 
@@ -23,7 +18,8 @@ def error(event: str, at: float, pane: str = "", seen: float | None = None, **mo
     """An error at `at` seconds, first seen at `seen`, in a pane of its own unless one is named."""
     fields = {"server": "h:/s:1", "target": f"%{pane or event}", "profile": "a", "lead": "%9"} | more
     ts = at if seen is None else seen
-    return Evidence(event=event, at_ms=T0 + round(at * 1000), ts_ms=T0 + round(ts * 1000), **fields)  # type: ignore[arg-type]
+    times = {"at_ms": T0 + round(at * 1000), "ts_ms": T0 + round(ts * 1000), "late_ms": round((ts - at) * 1000)}
+    return Evidence(event=event, **times, **fields)  # type: ignore[arg-type]
 
 
 def run(
@@ -33,7 +29,7 @@ def run(
     state = state or CredentialState()
     raised = []
     for number, found in enumerate(errors):
-        state, incident, reason = outage.step(state, "team", found, found.ts_ms, rules)
+        state, incident, reason = outage.step(state, "team", found, Moment(found.ts_ms), rules)
         assert reason
         if incident:
             raised.append(number)
@@ -124,13 +120,13 @@ def test_the_incident_says_whom_it_concerns_and_by_what() -> None:
         error("1", 0, name="api", profile="b", up_ms=5000, boot="x"),
         error("2", 10, seen=10.5, lead="%8", up_ms=15_000, boot="x"),
     ]
-    state, _, _ = outage.step(CredentialState(), "team", errors[0], errors[0].ts_ms, Rules())
-    state, incident, _ = outage.step(state, "team", errors[1], errors[1].ts_ms, Rules())
+    state, _, _ = outage.step(CredentialState(), "team", errors[0], Moment(errors[0].ts_ms), Rules())
+    state, incident, _ = outage.step(state, "team", errors[1], Moment(errors[1].ts_ms), Rules())
     assert incident == records.Incident(
         ts="2026-01-01T00:00:10.500Z",
         boot="x",
         up=15.5,
-        id=outage.identity("incident", "team", ["1", "2"]),
+        id=testimony.identity("incident", "team", ["1", "2"]),
         credential_id="team",
         targets=[
             records.Worker(server="h:/s:1", target="%1", name="api"),
@@ -153,19 +149,19 @@ def test_the_incident_says_whom_it_concerns_and_by_what() -> None:
 )
 def test_remaining_seconds_round_up(ms: int, left: int | None) -> None:
     _, state = run([error("1", -1), error("2", 0)], Rules())
-    assert cooling_seconds(state, T0 + ms) == left
+    assert cooling_seconds(state, Moment(T0 + ms)) == left
 
 
 def test_nothing_is_known_of_a_credential_that_was_never_seen() -> None:
-    assert cooling_seconds(None, T0) is None
-    assert cooling_seconds(CredentialState(), T0) is None
+    assert cooling_seconds(None, Moment(T0)) is None
+    assert cooling_seconds(CredentialState(), Moment(T0)) is None
 
 
 def test_a_lifted_cool_off_is_over_and_what_was_counted_stays_counted() -> None:
     _, state = run([error("1", 0), error("2", 10)], Rules())
-    state, changed, _ = outage.lift(state, T0 + 20_000)
-    assert changed and cooling_seconds(state, T0 + 20_000) is None
-    assert outage.lift(state, T0 + 20_000)[1:] == (False, "it is not cooling off")
+    state, changed, _ = outage.lift(state, Moment(T0 + 20_000))
+    assert changed and cooling_seconds(state, Moment(T0 + 20_000)) is None
+    assert outage.lift(state, Moment(T0 + 20_000))[1:] == (False, "it is not cooling off")
     assert run([error("1", 21), error("2", 22), error("3", 23)], Rules(), state)[0] == []
     assert run([error("3", 23), error("4", 24)], Rules(), state)[0] == [1]
 
@@ -173,13 +169,13 @@ def test_a_lifted_cool_off_is_over_and_what_was_counted_stays_counted() -> None:
 def test_a_step_leaves_the_state_that_it_was_given_alone() -> None:
     _, before = run([error("1", 0)], Rules())
     kept = replace(before, pending=[*before.pending], last={**before.last})
-    outage.step(before, "team", error("2", 1), T0 + 1000, Rules())
+    outage.step(before, "team", error("2", 1), Moment(T0 + 1000), Rules())
     assert before == kept
 
 
 def test_a_known_event_gives_back_the_very_state() -> None:
     _, before = run([error("1", 0)], Rules())
-    assert outage.step(before, "team", error("1", 30), T0 + 30_000, Rules())[0] is before
+    assert outage.step(before, "team", error("1", 30), Moment(T0 + 30_000), Rules())[0] is before
 
 
 def test_what_is_remembered_is_bounded() -> None:
@@ -191,7 +187,6 @@ def test_what_is_remembered_is_bounded() -> None:
 
 
 def test_the_id_depends_on_the_credential_and_the_events_alone() -> None:
-    assert outage.identity("incident", "a", ["1", "2"]) == outage.identity("incident", "a", ["2", "1"])
-    assert (
-        len({outage.identity("incident", *args) for args in (("a", ["1", "2"]), ("a", ["12"]), ("b", ["1", "2"]))}) == 3
-    )
+    sets = (("a", ["1", "2"]), ("a", ["2", "1"]), ("a", ["12"]), ("b", ["1", "2"]))
+    first, same, *others = (testimony.identity("incident", *given) for given in sets)
+    assert first == same and len({first, *others}) == 3

@@ -3,8 +3,12 @@
 import pytest
 
 from fleettools.config import Config, CredentialLimits, Profile
+from fleettools.moments import Moment
 from fleettools.policy.accounts import placement
-from fleettools.policy.accounts.credential import CredentialState, Evidence, Lease, Period
+from fleettools.policy.accounts.credential import CredentialState, Lease
+from fleettools.policy.accounts.periods import Period
+from fleettools.policy.accounts.placement import Situation
+from fleettools.policy.accounts.testimony import Evidence
 from fleettools.policy.members.roster import MemberState
 
 NOW = 1_000_000_000_000
@@ -21,6 +25,11 @@ FLEET = Config(
 
 def period(ms: int) -> Period:
     return Period(id="x", since_ms=NOW - 5000, until_ms=NOW + ms, why="why", evidence=[])
+
+
+def known(states: dict | None = None, members: list | None = None, ms: int = 0) -> Situation:
+    """What is known `ms` after NOW."""
+    return Situation(now=Moment(NOW + ms), states=states or {}, held=placement.taken(FLEET, members or []))
 
 
 def cooling(ms: int) -> CredentialState:
@@ -88,18 +97,18 @@ DECISIONS = [
     ids=[row[0] for row in DECISIONS],
 )
 def test_one_profile(profile: str, states: dict, members: list, allowed: bool, says: str) -> None:
-    choice = placement.decide(FLEET, profile, states, placement.taken(FLEET, members), NOW)
+    choice = placement.decide(FLEET, profile, known(states, members))
     assert choice.allowed is allowed
     assert says in choice.reason
 
 
 def test_without_configuration_a_profile_is_its_own_credential() -> None:
-    choice = placement.decide(Config(), "any", {"any": cooling(5_000)}, placement.Held(), NOW)
+    choice = placement.decide(Config(), "any", known({"any": cooling(5_000)}))
     assert (choice.credential_id, choice.cooling_off_for_seconds) == ("any", 5)
 
 
 def test_the_seconds_are_there_only_while_they_run() -> None:
-    choice = placement.decide(FLEET, "claude-a", {"team-a": both(-1, 1_500)}, placement.Held(), NOW)
+    choice = placement.decide(FLEET, "claude-a", known({"team-a": both(-1, 1_500)}))
     record = choice.record({"ts": "2026-01-01T00:00:00.000Z"})
     assert (record.cooling_off_for_seconds, record.quarantined_for_seconds) == (None, 2)
 
@@ -171,36 +180,33 @@ CHOICES = [
 def test_a_choice(
     candidates: list, policy: str, states: dict, members: list, profile: str | None, allowed: bool, says: str
 ) -> None:
-    choice = placement.choose(FLEET, candidates, policy, states, placement.taken(FLEET, members), NOW)
+    choice = placement.choose(FLEET, candidates, policy, known(states, members))
     assert (choice.profile, choice.allowed) == (profile, allowed)
     assert says in choice.reason
 
 
 def test_the_last_place_is_reserved_once_for_thirty_seconds() -> None:
-    held = placement.taken(FLEET, ONE)
-    state, first = placement.reserve(FLEET, "claude-a", CredentialState(), held, "mine", NOW)
-    same, second = placement.reserve(FLEET, "claude-a", state, held, "yours", NOW + 29_999)
+    state, first = placement.reserve(FLEET, "claude-a", CredentialState(), known(members=ONE), "mine")
+    same, second = placement.reserve(FLEET, "claude-a", state, known(members=ONE, ms=29_999), "yours")
     assert (first.allowed, second.allowed, same) == (True, False, state)
-    later, third = placement.reserve(FLEET, "claude-a", state, held, "yours", NOW + 30_000)
+    later, third = placement.reserve(FLEET, "claude-a", state, known(members=ONE, ms=30_000), "yours")
     assert third.allowed
     assert [one.id for one in later.leases] == ["yours"]
 
 
 def test_a_reservation_that_is_repeated_or_given_back_is_not_counted() -> None:
-    held = placement.taken(FLEET, ONE)
-    state, _ = placement.reserve(FLEET, "claude-a", CredentialState(), held, "mine", NOW)
-    again, choice = placement.reserve(FLEET, "claude-a", state, held, "mine", NOW)
+    state, _ = placement.reserve(FLEET, "claude-a", CredentialState(), known(members=ONE), "mine")
+    again, choice = placement.reserve(FLEET, "claude-a", state, known(members=ONE), "mine")
     assert choice.allowed
-    assert placement.unreserve(again, "mine", NOW) == CredentialState()
+    assert placement.unreserve(again, "mine", Moment(NOW)) == CredentialState()
 
 
 def test_a_seated_reservation_counts_until_its_member_is_stored_and_once_after() -> None:
-    state, _ = placement.reserve(FLEET, "claude-a", CredentialState(), placement.Held(), "mine", NOW)
+    state, _ = placement.reserve(FLEET, "claude-a", CredentialState(), known(), "mine")
     seated = {"team-a": placement.seat(state, "mine", "member/h:/s:1/%1")}
-    before, after = placement.taken(FLEET, []), placement.taken(FLEET, ONE)
-    assert [placement.free(FLEET, "claude-a", seated, held, NOW) for held in (before, after)] == [1, 1]
+    assert [placement.free(FLEET, "claude-a", known(seated, members)) for members in ([], ONE)] == [1, 1]
 
 
 def test_a_refusal_changes_nothing_of_what_is_stored() -> None:
     state = CredentialState(cool_off=period(1), pending=[Evidence(event="e", at_ms=1, ts_ms=1)])
-    assert placement.reserve(FLEET, "claude-a", state, placement.Held(), "mine", NOW)[0] == state
+    assert placement.reserve(FLEET, "claude-a", state, known(), "mine")[0] == state

@@ -4,8 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from fleettools import records
+from fleettools.moments import Moment
 from fleettools.policy.accounts import outage, quarantine
-from fleettools.policy.accounts.credential import CredentialState, Evidence, Rules, cooling_seconds, quarantined_seconds
+from fleettools.policy.accounts.credential import CredentialState, cooling_seconds, quarantined_seconds
+from fleettools.policy.accounts.testimony import Evidence, Rules
 
 T0 = 1_767_225_600_000  # 2026-01-01T00:00:00Z
 DAY = 86_400
@@ -18,6 +20,7 @@ def used_up(event: str, ts: float, resets: float | None = None, at: float | None
         event=event,
         at_ms=T0 + round(1000 * (ts if at is None else at)),
         ts_ms=T0 + round(1000 * ts),
+        late_ms=0 if at is None else round(1000 * (ts - at)),
         resets_ms=None if resets is None else T0 + round(1000 * resets),
         server="h:/s:1",
         target=more.pop("target", f"%{event}"),
@@ -31,7 +34,7 @@ def run(
     state = state or CredentialState()
     made = []
     for one in found:
-        state, record, reason = quarantine.step(state, "team", one, one.ts_ms, Rules())
+        state, record, reason = quarantine.step(state, "team", one, Moment(one.ts_ms), Rules())
         assert reason
         made.append(record)
     return made, state
@@ -58,9 +61,9 @@ TABLE = [
     ("a cooldown within a reset time", [used_up("1", 0, resets=DAY), used_up("2", 10)], DAY, "resetsAt"),
     ("a cooldown beyond a reset time", [used_up("1", 0, resets=60), used_up("2", 10)], 1810, "cooldown"),
     ("two reset times", [used_up("1", 0, resets=DAY), used_up("2", 10, resets=300)], DAY, "resetsAt"),
-    # Never more than 8 days: unknown rather than invented.
-    ("exactly 8 days", [used_up("1", 0, resets=8 * DAY)], 8 * DAY, "resetsAt"),
-    ("more than 8 days", [used_up("1", 0, resets=8 * DAY + 1)], 1800, "cooldown"),
+    # Never more than 32 days: unknown rather than invented.
+    ("exactly 32 days", [used_up("1", 0, resets=32 * DAY)], 32 * DAY, "resetsAt"),
+    ("more than 32 days", [used_up("1", 0, resets=32 * DAY + 1)], 1800, "cooldown"),
     # A limit that had reset before anybody looked is no quarantine.
     ("reset before it was seen", [used_up("1", 3600, resets=3600, at=1800)], None, None),
     # A time of day that had passed at the first look at the pane may be over.
@@ -119,24 +122,24 @@ def test_a_quarantine_after_the_end_of_one_is_another() -> None:
 @pytest.mark.parametrize(("ms", "left"), [(0, 1800), (1, 1800), (1_799_999, 1), (1_800_000, None)])
 def test_remaining_seconds_round_up(ms: int, left: int | None) -> None:
     _, state = run([used_up("1", 0)])
-    assert quarantined_seconds(state, T0 + ms) == left
+    assert quarantined_seconds(state, Moment(T0 + ms)) == left
 
 
 def test_a_lifted_quarantine_is_over_and_a_banner_that_stays_starts_no_other() -> None:
     _, state = run([used_up("1", 0)])
-    state, changed, _ = quarantine.lift(state, T0 + 1000)
-    assert changed and quarantined_seconds(state, T0 + 1000) is None
-    assert quarantine.lift(state, T0 + 1000)[1:] == (False, "it is not quarantined")
+    state, changed, _ = quarantine.lift(state, Moment(T0 + 1000))
+    assert changed and quarantined_seconds(state, Moment(T0 + 1000)) is None
+    assert quarantine.lift(state, Moment(T0 + 1000))[1:] == (False, "it is not quarantined")
     assert run([used_up("1", 2)], state)[0] == [None]
     assert run([used_up("2", 2)], state)[0] != [None]
 
 
 def test_quarantine_and_cool_off_are_separate() -> None:
     _, state = run([used_up("1", 0)])
-    for event, at in (("1", 1), ("2", 2)):
-        state, _, _ = outage.step(state, "team", used_up(event, at), T0 + at * 1000, Rules())
-    assert cooling_seconds(state, T0 + 3000) == 59
-    assert quarantined_seconds(state, T0 + 3000) == 1797
-    state, _, _ = outage.lift(state, T0 + 3000)
-    assert cooling_seconds(state, T0 + 3000) is None
-    assert quarantined_seconds(state, T0 + 3000) == 1797
+    for event, at in (("3", 1), ("4", 2)):
+        state, _, _ = outage.step(state, "team", used_up(event, at), Moment(T0 + at * 1000), Rules())
+    assert cooling_seconds(state, Moment(T0 + 3000)) == 59
+    assert quarantined_seconds(state, Moment(T0 + 3000)) == 1797
+    state, _, _ = outage.lift(state, Moment(T0 + 3000))
+    assert cooling_seconds(state, Moment(T0 + 3000)) is None
+    assert quarantined_seconds(state, Moment(T0 + 3000)) == 1797

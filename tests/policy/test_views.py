@@ -3,13 +3,22 @@
 import pytest
 
 from fleettools.config import Config, Profile
+from fleettools.moments import Moment
 from fleettools.policy import views
-from fleettools.policy.accounts.credential import CredentialState, Evidence, Lease, Period
+from fleettools.policy.accounts import placement
+from fleettools.policy.accounts.credential import CredentialState, Lease
+from fleettools.policy.accounts.periods import Period
+from fleettools.policy.accounts.placement import Situation
+from fleettools.policy.accounts.testimony import Evidence
 from fleettools.policy.members.roster import MemberState
 
 NOW = 1_000_000_000_000  # 2001-09-09T01:46:40Z
 FLEET = Config(profiles={"a": Profile(credential_id="team", max_members=3), "b": Profile(credential_id="team")})
 ERROR = Evidence(event="e1", at_ms=NOW, ts_ms=NOW)
+
+
+def known(states: dict, members: list, fleet: Config = FLEET) -> Situation:
+    return Situation(now=Moment(NOW), states=states, held=placement.taken(fleet, members))
 
 
 def period(ms: int) -> Period:
@@ -72,22 +81,22 @@ PROFILES = [
 
 @pytest.mark.parametrize(("state", "members", "seen"), [row[1:] for row in PROFILES], ids=[row[0] for row in PROFILES])
 def test_a_profile(state: CredentialState | None, members: list, seen: dict) -> None:
-    assert views.profiles_view(FLEET, {"team": state} if state else {}, members, NOW)["profiles"]["a"] == seen
+    assert views.profiles_view(FLEET, known({"team": state} if state else {}, members))["profiles"]["a"] == seen
 
 
 def test_a_profile_without_a_limit_has_no_number_of_free_places() -> None:
-    assert views.profiles_view(FLEET, {}, [member("%1", "busy", "b")], NOW)["profiles"]["b"]["free"] is None
+    assert views.profiles_view(FLEET, known({}, [member("%1", "busy", "b")]))["profiles"]["b"]["free"] is None
 
 
 def test_the_two_maps_are_kept_apart_and_name_credentials() -> None:
     states = {"team": CredentialState(cool_off=period(500)), "other": CredentialState(quarantine=period(2_000))}
-    view = views.profiles_view(FLEET, states, [], NOW)
+    view = views.profiles_view(FLEET, known(states, []))
     assert (view["coolingOff"], view["quarantined"]) == ({"team": 1}, {"other": 2})
 
 
 def test_without_configuration_the_profiles_are_those_in_use_and_those_that_are_out() -> None:
     states = {"p": CredentialState(cool_off=period(500)), "old": CredentialState(cool_off=period(-1))}
-    view = views.profiles_view(Config(), states, [member("%1", "busy", "q")], NOW)
+    view = views.profiles_view(Config(), known(states, [member("%1", "busy", "q")], Config()))
     assert set(view["profiles"]) == {"p", "q"}
 
 
@@ -106,14 +115,14 @@ def test_a_member(who: MemberState, more: dict) -> None:
         "server": "h:/s:1", "target": "%1", "state": who.state, "since": "2001-09-09T01:45:38.500Z", "ageSeconds": 61,
         "profile": who.profile, "credentialId": "team",
     }  # fmt: skip
-    view = views.fleet_view(FLEET, {}, [who], NOW, released=True, coverage="off")
+    view = views.fleet_view(FLEET, known({}, [who]), [who], released=True, coverage="off")
     assert view["members"] == [{key: value for key, value in (seen | more).items() if value is not None}]
 
 
 def test_released_members_are_shown_only_when_asked_for_and_panes_are_in_order() -> None:
     members = [member("%10", "busy"), member("%9", "busy"), member("%1", "released")]
-    few = views.fleet_view(FLEET, {}, members, NOW, released=False, coverage="off")
-    every = views.fleet_view(FLEET, {}, members, NOW, released=True, coverage="off")
+    few = views.fleet_view(FLEET, known({}, members), members, released=False, coverage="off")
+    every = views.fleet_view(FLEET, known({}, members), members, released=True, coverage="off")
     assert [one["target"] for one in few["members"]] == ["%9", "%10"]
     assert [one["target"] for one in every["members"]] == ["%1", "%9", "%10"]
 

@@ -1,42 +1,67 @@
-"""Backend errors on one credential: enough of them within the window are an incident (design section 4)."""
+"""Backend errors on one credential: enough of them within the window are an incident."""
 
-from hashlib import sha256
 from typing import Any
 
 from msgspec.structs import replace
 
 from fleettools import records
-from fleettools.policy.accounts import credential
-from fleettools.policy.accounts.credential import MAX_EVIDENCE, OUTAGE, CredentialState, Evidence, Period, Rules
+from fleettools.moments import Moment
+from fleettools.policy.accounts import credential, periods, testimony
+from fleettools.policy.accounts.credential import MAX_EVIDENCE, CredentialState
+from fleettools.policy.accounts.periods import Period
+from fleettools.policy.accounts.testimony import EXHAUSTION, OUTAGE, Evidence, Rules, whole
 
 Step = tuple[CredentialState, records.Incident | None, str]
 
+AGAIN_MS = 600_000  # an incident that follows the last one's end so soon cools off for longer
 
-def step(state: CredentialState, name: str, found: Evidence, now_ms: int, rules: Rules) -> Step:
+
+def step(state: CredentialState, name: str, found: Evidence, now: Moment, rules: Rules) -> Step:
     """Count one error against the credential `name`; gives the incident that it raises, and what became of it."""
-    if credential.is_known(state, OUTAGE, found, state.cool_off):
-        return state, None, "known already"
+    if credential.is_known(state, EXHAUSTION, found):
+        return state, None, "known already, as an exhaustion"
+    if credential.is_known(state, OUTAGE, found):
+        return _named(state, name, found, now, rules)
     state = credential.noted(state, OUTAGE, found)
-    if not credential.is_fresh(found, rules):
+    if state.probe and state.probe.event == found.event:
+        return _raised(state, name, [found], found, now, rules, "the one that tried it failed")
+    if found.undated:
+        return state, None, "nobody knows when it happened"
+    if not found.is_fresh(rules):
         return state, None, "older than the window when it was first seen"
-    # An error of the cool-off that is read only after it is as old as the rest.
-    if state.cool_off and (now_ms < state.cool_off.until_ms or found.at_ms < state.cool_off.until_ms):
+    if state.cool_off and _within(state.cool_off, found, now):
         return state, None, "happened in the cool-off"
+    return _counted(state, name, found, now, rules)
+
+
+def _within(cool_off: Period, found: Evidence, now: Moment) -> bool:
+    """Whether the cool-off runs, or ran when this happened: an error of it that is read late is as old as the rest."""
+    return cool_off.runs(now) or found.at.since(cool_off.begin) < cool_off.length_ms
+
+
+def _named(state: CredentialState, name: str, found: Evidence, now: Moment, rules: Rules) -> Step:
+    """An event that is known already changes nothing, unless its cause was not known before."""
+    before = next((one for one in state.pending if one.event == found.event), None)
+    if before is None or not before.unnamed or found.unnamed:
+        return state, None, "known already"
+    return _counted(credential.without(state, found.event), name, replace(before, unnamed=False), now, rules)
+
+
+def _counted(state: CredentialState, name: str, found: Evidence, now: Moment, rules: Rules) -> Step:
     group = crossing(state.pending, found, rules)
-    if group is None:
-        pending = sorted([*state.pending, found], key=lambda one: one.at_ms)[-max(MAX_EVIDENCE, rules.threshold) :]
-        return replace(state, pending=pending), None, f"counts, below the threshold of {rules.threshold}"
-    errors = "error" if len(group) == 1 else "errors"
-    why = f"{len(group)} backend {errors} within {whole(rules.window_ms / 1000)} s"
-    incident = _incident(name, group, found, rules)
-    period = Period(id=incident.id, since_ms=now_ms, until_ms=now_ms + rules.cool_off_ms, why=why, evidence=group)
-    return replace(state, pending=[], cool_off=period), incident, why
+    if group is not None:
+        errors = "error" if len(group) == 1 else "errors"
+        why = f"{len(group)} backend {errors} within {whole(rules.window_ms / 1000)} s"
+        return _raised(state, name, group, found, now, rules, why)
+    pending = sorted([*state.pending, found], key=lambda one: one.at_ms)[-max(MAX_EVIDENCE, rules.threshold) :]
+    reason = f"counts, below the threshold of {rules.threshold}"
+    return replace(state, pending=pending), None, f"{reason}; its words are unknown" if found.unnamed else reason
 
 
 def crossing(pending: list[Evidence], found: Evidence, rules: Rules) -> list[Evidence] | None:
     """The first `threshold` errors, this one among them, whose first and last are at most the window apart.
 
-    They may have come in any order. None when there are not enough.
+    They may have come in any order; the words of one of them at least are known. None when there are not enough.
     """
     near = sorted(((old.after(found), old) for old in pending), key=lambda pair: pair[0])
     near = [pair for pair in near if abs(pair[0]) <= rules.window_ms]
@@ -44,35 +69,39 @@ def crossing(pending: list[Evidence], found: Evidence, rules: Rules) -> list[Evi
     near.insert(place, (0, found))
     for first in range(max(0, place - rules.threshold + 1), place + 1):
         group = near[first : first + rules.threshold]
-        if len(group) == rules.threshold and group[-1][0] - group[0][0] <= rules.window_ms:
+        in_time = len(group) == rules.threshold and group[-1][0] - group[0][0] <= rules.window_ms
+        if in_time and not all(one.unnamed for _, one in group):
             return [one for _, one in group]
     return None
 
 
-def lift(state: CredentialState, now_ms: int) -> tuple[CredentialState, bool, str]:
-    """End the cool-off now; what was counted before stays counted. Says whether there was one."""
-    if credential.cooling_seconds(state, now_ms) is None or state.cool_off is None:
-        return state, False, "it is not cooling off"
-    return replace(state, cool_off=replace(state.cool_off, until_ms=now_ms)), True, "the cool-off is lifted"
-
-
-def whole(seconds: float) -> float:
-    """The number as it is written in a record: 60 rather than 60.0."""
-    return int(seconds) if seconds == int(seconds) else seconds
-
-
-def identity(kind: str, name: str, events: list[str]) -> str:
-    """The id of what these events cause on the credential: the same events give the same id."""
-    digest = sha256("\0".join((name, *sorted(events))).encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{kind}:{name}:{digest[:16]}"
-
-
-def _incident(name: str, group: list[Evidence], found: Evidence, rules: Rules) -> records.Incident:
-    about: dict[str, Any] = found.stamp() | credential.concerned(group)
-    return records.Incident(
-        id=identity("incident", name, [one.event for one in group]),
+def _raised(
+    state: CredentialState, name: str, group: list[Evidence], found: Evidence, now: Moment, rules: Rules, why: str
+) -> Step:
+    length = _length(state.cool_off, now, rules)
+    about: dict[str, Any] = found.stamp() | testimony.concerned(group)
+    incident = records.Incident(
+        id=testimony.identity("incident", name, [one.event for one in group]),
         credential_id=name,
         window_seconds=whole(rules.window_ms / 1000),
-        cooling_off_for_seconds=whole(rules.cool_off_ms / 1000),
+        cooling_off_for_seconds=whole(length / 1000),
+        again=True if state.probe and state.probe.event == found.event else None,
         **about,
     )
+    period = Period(id=incident.id, why=why, evidence=group, **periods.spanning(now, length))
+    return replace(state, pending=[], cool_off=period, probe=None), incident, why
+
+
+def _length(before: Period | None, now: Moment, rules: Rules) -> int:
+    """How long to cool off: longer by `growth` when the cool-off before ended within the last ten minutes."""
+    if before is None or rules.growth <= 1 or now.since(before.begin) - before.length_ms > AGAIN_MS:
+        return rules.cool_off_ms
+    grown = round(before.plan_ms * rules.growth)
+    return max(rules.cool_off_ms, min(grown, rules.max_cool_off_ms))
+
+
+def lift(state: CredentialState, now: Moment) -> tuple[CredentialState, bool, str]:
+    """End the cool-off now; what was counted before stays counted. Says whether there was one."""
+    if state.cool_off is None or not state.cool_off.runs(now):
+        return state, False, "it is not cooling off"
+    return replace(state, cool_off=periods.cut(state.cool_off, "released", now)), True, "the cool-off is lifted"

@@ -11,6 +11,7 @@ from typing import Protocol
 from fleettools import records
 from fleettools.adapters import clock
 from fleettools.errors import FleetError
+from fleettools.moments import Moment
 from fleettools.policy.accounts.credential import CredentialState, credential_key
 from fleettools.policy.members.roster import MemberState, member_key
 from fleettools.policy.members.tickets import TicketState, ticket_key
@@ -166,11 +167,11 @@ class Courier:
 
     def standing(self, item: Item) -> Standing:
         """What the store knows beyond the item itself."""
-        facts, now = item.facts, self._store.now_ms()
+        facts = item.facts
         if facts.kind in ("incident", "quarantine") and facts.credential:
             state = read(self._store, credential_key(facts.credential), CredentialState)
             own = self._way.credential(item.server, item.target) == facts.credential
-            return Standing(free_ms=_free_since(state, item, now), own=own)
+            return Standing(free_ms=_free_since(state, item, self._store.moment()), own=own)
         if facts.kind == "ticket" and facts.ticket:
             ticket = read(self._store, ticket_key(facts.ticket), TicketState)
             return Standing(settled="its outcome was collected" if ticket and ticket.collected_ms else "")
@@ -334,7 +335,7 @@ def _by_token(items: list[Item], doubtful: Callable[[Item], bool]) -> list[list[
     return list(groups.values())
 
 
-def _free_since(state: CredentialState | None, item: Item, now: int) -> int | None:
+def _free_since(state: CredentialState | None, item: Item, now: Moment) -> int | None:
     """Since when the store says that the very period of this item is over; None when it does not say so."""
     period = state and (state.cool_off if item.facts.kind == "incident" else state.quarantine)
-    return period.until_ms if period and period.id == item.id and now >= period.until_ms else None
+    return period.until_ms if period and period.id == item.id and not period.runs(now) else None

@@ -1,0 +1,300 @@
+"""Drives the credential policy by verdicts: what is committed in the store is said, once, whoever dies in between."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from fleettools import moments, records
+from fleettools.config import Config
+from fleettools.errors import BadInput
+from fleettools.moments import Moment
+from fleettools.policy import heartbeat
+from fleettools.policy.accounts import announcing, credential, outage, quarantine, testimony, usage
+from fleettools.policy.accounts.credential import CREDENTIALS, CredentialState
+from fleettools.policy.accounts.testimony import EXHAUSTION, SPEAKING, Evidence, Rules
+from fleettools.policy.accounts.usage import USAGE, UsageState
+from fleettools.seen import Seen
+from fleettools.services.ports import Clock, Messages
+from fleettools.services.store import Store, change, read, read_all
+
+
+class Made(NamedTuple):
+    """A record that a step makes, with the tmux servers whose panes it concerns."""
+
+    record: records.Record
+    servers: list[str]
+
+
+# A pure step on a credential: its next state, the records that it makes, and what became of what was asked.
+Step = Callable[[CredentialState], tuple[CredentialState, list[Made], str]]
+
+
+class _Dated(msgspec.Struct):
+    ts: str | None = None
+
+
+class Correlator:
+    """Applies the credential policy to verdicts, and sees to it that what was committed is said.
+
+    `flush` brings to the reader what was yielded. `replay`: the time is that of the records alone, so that a stored
+    stream gives the same every time.
+    """
+
+    def __init__(
+        self, store: Store, config: Config, rules: Rules, messages: Messages, clock: Clock, flush: Callable[[], None],
+        replay: bool = False,
+    ) -> None:  # fmt: skip
+        self._store, self._config, self._rules = store, config, rules
+        self._messages, self._clock, self._flush, self._replay = messages, clock, flush, replay
+        self._unmapped: Seen[str] = Seen()
+        self._panes: Seen[tuple[str | None, str | None]] = Seen()
+        self._completed: Seen[str] = Seen()
+        self._next_end: int | None = None
+        self._latest_ms = 0  # of the records of a replay
+
+    # -- verdicts
+
+    def verdict(self, raw: bytes) -> Iterable[bytes]:
+        """The verdict as it came, then what it causes; only evidence and success touch the store."""
+        head = records.decode(raw, records.VerdictHead)
+        first_look = self._panes.add((head.server, head.target))
+        if head.outcome == "completed" and head.event not in self._completed:
+            return self._success(raw, records.decode(raw, records.Verdict))
+        if head.outcome in SPEAKING:
+            return self._evidence(raw, records.decode(raw, records.Verdict), first_look)
+        return (raw,)
+
+    def _evidence(self, raw: bytes, verdict: records.Verdict, first_look: bool) -> Iterable[bytes]:
+        kind = testimony.kind(verdict, self._rules)
+        name = self._config.credential_of(verdict.profile)
+        mapped = name is not None and credential.is_name(name)
+        if kind is None:
+            reason = testimony.why_none(verdict)
+            self._messages.debug(f"{testimony.event_of(verdict)}: {reason}")
+            if name is not None and mapped and testimony.withdraws(verdict, self._rules):
+                self._withdrawn(name, testimony.event_of(verdict))
+            return (raw,)
+        now = self._store.placed(moments.of(verdict))
+        found = testimony.evidence(verdict, now, first_look)
+        if name is None or not mapped:
+            counts = kind == EXHAUSTION or found.is_fresh(self._rules)
+            return (raw, *self._unknown(found, verdict.outcome)) if counts else (raw,)
+        if kind == EXHAUSTION:
+            found = self._by_usage(name, found, now)
+        policy = quarantine.step if kind == EXHAUSTION else outage.step
+
+        def step(state: CredentialState) -> tuple[CredentialState, list[Made], str]:
+            made: records.Outage | None
+            state, made, reason = policy(state, name, found, now, self._rules)
+            servers = [target.server for target in made.targets] if made else []
+            return state, [Made(made, servers)] if made else [], reason
+
+        return self._then(raw, name, found.event, now, step)
+
+    def _by_usage(self, name: str, found: Evidence, now: Moment) -> Evidence:
+        """The exhaustion with the reset time that the agents themselves gave, when its screen gives none."""
+        if found.resets_ms is not None or found.passed:
+            return found
+        ahead = usage.full_until(read(self._store, usage.usage_key(name), UsageState), now)
+        return found if ahead is None else replace(found, resets_ms=now.ms + ahead, by_usage=True)
+
+    def _success(self, raw: bytes, verdict: records.Verdict) -> Iterable[bytes]:
+        """A completed turn ends the quarantine that it disproves, and says when its credential last worked."""
+        name = self._config.credential_of(verdict.profile)
+        if verdict.role == "lead" or verdict.resolved is False or name is None or not credential.is_name(name):
+            return (raw,)
+        now = self._store.placed(moments.of(verdict))
+        found = testimony.evidence(verdict, now)
+        if found.undated or not self._completed.add(found.event):
+            return (raw,)
+        lasted = None if verdict.began is None else records.to_ms(verdict.ts) - records.to_ms(verdict.began)
+
+        def step(state: CredentialState) -> tuple[CredentialState, list[Made], str]:
+            state, reason = credential.worked(state, found.at_ms), "its turn completed"
+            if lasted is not None:
+                began = found.at.plus(found.late_ms - lasted)
+                state, reason = quarantine.worked(state, verdict.server, verdict.target, began, now)
+            return state, [], reason
+
+        return self._then(raw, name, found.event, now, step)
+
+    def _withdrawn(self, name: str, event: str) -> None:
+        """What counted as an error of unknown cause turned out to be the request's own fault."""
+        change(
+            self._store, credential.credential_key(name), CredentialState,
+            lambda state: (state and credential.without(state, event), None),
+        )  # fmt: skip
+
+    def _then(self, raw: bytes, name: str, event: str, now: Moment, step: Step) -> Iterator[bytes]:
+        self._latest_ms = max(self._latest_ms, now.ms)
+        made, reason = self._commit(name, step)
+        self._messages.debug(f"{event} on credential {name}: {reason}")
+        yield raw
+        for one in made:
+            yield from self._said(name, records.encode(one.record).decode())
+            if not self._replay and self._store.moment().since(now) < announcing.KEEP_MS:
+                self._complain(one.record)
+
+    def _complain(self, record: records.Record) -> None:
+        """Say that news reaches nobody by itself."""
+        if isinstance(record, records.Outage) and not record.leads:
+            kind = records.kind(records.encode(record))
+            mend = "set @fleet_lead on their panes, or alerts: in fleetd.yaml"
+            self._messages.warn(f"{kind} on credential {record.credential_id}: no lead is known to be told; {mend}")
+
+    def _unknown(self, found: Evidence, outcome: str) -> Iterator[bytes]:
+        """Evidence that counts for no credential: said once an event, by record and on standard error."""
+        if not self._unmapped.add(found.event):
+            return
+        reason = _why_unmapped(found.profile, bool(self._config.profiles))
+        where = f"{found.server or 'unknown server'} {found.target or 'unknown pane'}"
+        self._messages.error(f"{where}: {outcome} counts for no credential: {reason}")
+        if found.lead is None:
+            self._messages.warn(f"{where} has no lead that could be told: {reason}")
+        stamp: Any = found.stamp()
+        yield records.encode(
+            records.Unmapped(
+                id=f"unmapped:{found.event}",
+                event=found.event,
+                server=found.server,
+                target=found.target,
+                profile=found.profile,
+                reason=reason,
+                lead=found.lead,
+                **stamp,
+            )
+        )
+
+    # -- what is due by time
+
+    def at_start(self, daemon: str | None) -> Iterator[bytes]:
+        """What this fleetd (`host:socket path`) has not printed of its panes, then what is due."""
+        if daemon is not None:
+            now, printed = self._store.moment(), self._printed(daemon)
+            for name, state in self._credentials():
+                for one in announcing.unprinted(state.announcements, now, printed, daemon):
+                    yield from self._said(name, one)
+        yield from self.due()
+
+    def due(self) -> Iterator[bytes]:
+        """The periods that have ended, what nobody has announced for 10 s, and the windows nearly used up."""
+        if self._replay:
+            return
+        now, stamp = self._store.moment(), self._clock.stamp()
+        states = dict(self._credentials())
+        for name, state in states.items():
+            if announcing.overdue(state.announcements, now)[1]:
+                yield from self._said_again(name, now)
+            if credential.ends(state, name, now, stamp)[0] is not state:
+                for one in self._commit(name, lambda same: (same, [], ""))[0]:
+                    yield from self._said(name, records.encode(one.record).decode())
+        for key, known in read_all(self._store, USAGE, UsageState):
+            yield from self._nearly(key.removeprefix(USAGE), known, states, now, stamp)
+
+    def before(self, raw: bytes) -> Iterator[bytes]:
+        """In a replay: the ends that lie before the record of this line, or at its moment."""
+        if self._next_end is None:
+            return
+        try:
+            ts = msgspec.json.decode(raw, type=_Dated).ts
+            ms = records.to_ms(ts) if ts else None
+        except (msgspec.DecodeError, BadInput):
+            return  # what is wrong with the line is said by who has to read it
+        if ms is not None and ms >= self._next_end:
+            self._latest_ms = max(self._latest_ms, ms)
+            yield from self._replayed()
+
+    def at_end(self) -> Iterator[bytes]:
+        """What is due at the end of the input; in a replay all periods end."""
+        while self._next_end is not None:
+            self._latest_ms = self._next_end
+            yield from self._replayed()
+        yield from self.due()
+
+    def _nearly(
+        self, name: str, known: UsageState, states: dict[str, CredentialState], now: Moment, stamp: dict[str, Any]
+    ) -> Iterator[bytes]:
+        def step(state: CredentialState) -> tuple[CredentialState, list[Made], str]:
+            state, said = usage.warn(state, name, known, now, stamp)
+            return state, [Made(one, []) for one in said], ""
+
+        if credential.is_name(name) and step(states.get(name) or CredentialState())[1]:
+            for one in self._commit(name, step)[0]:
+                yield from self._said(name, records.encode(one.record).decode())
+
+    def _replayed(self) -> Iterator[bytes]:
+        """The ends up to the latest moment of the records, the first one first."""
+        made = [
+            one for name, _ in list(self._credentials()) for one in self._commit(name, lambda same: (same, [], ""))[0]
+        ]
+        made.sort(key=lambda one: one.record.ts)
+        yield from (records.encode(one.record) for one in made)
+
+    # -- the store
+
+    def _credentials(self) -> Iterator[tuple[str, CredentialState]]:
+        for key, state in read_all(self._store, CREDENTIALS, CredentialState):
+            yield key.removeprefix(CREDENTIALS), state
+
+    def _printed(self, daemon: str) -> frozenset[str]:
+        known = read(self._store, heartbeat.daemon_key(daemon), heartbeat.DaemonState)
+        return frozenset(known.printed if known else ())
+
+    def _commit(self, name: str, step: Step) -> tuple[list[Made], str]:
+        """Store what a step changes, and the ends of what is over; gives what there is to say, in order, and why."""
+        clock, stamp = self._store.moment(), {} if self._replay else self._clock.stamp()
+        now = Moment(self._latest_ms) if self._replay else clock
+
+        def whole(before: CredentialState | None) -> tuple[CredentialState | None, tuple[list[Made], str]]:
+            state, first = _ended(before or CredentialState(), name, now, stamp)
+            state, made, reason = step(state)
+            state, last = _ended(state, name, now, stamp)
+            for one in (made := [*first, *made, *last]):
+                owed = announcing.committed(state.announcements, one.record, one.servers, clock)
+                state = replace(state, announcements=owed)
+            return (None if before is None and state == CredentialState() else state), (made, reason)
+
+        answer = change(self._store, credential.credential_key(name), CredentialState, whole)
+        if self._replay:
+            periods = [one for _, state in self._credentials() for one in (state.cool_off, state.quarantine)]
+            self._next_end = min((one.until_ms for one in periods if one and not one.told), default=None)
+        return answer
+
+    def _said_again(self, name: str, now: Moment) -> Iterator[bytes]:
+        def step(state: CredentialState | None) -> tuple[CredentialState | None, list[str]]:
+            if state is None:
+                return None, []
+            owed, lines = announcing.overdue(state.announcements, now)
+            return replace(state, announcements=owed), lines
+
+        # Of several processes that see the same record standing, one gets its line from this commit.
+        for line in change(self._store, credential.credential_key(name), CredentialState, step):
+            yield from self._said(name, line)
+
+    def _said(self, name: str, line: str) -> Iterator[bytes]:
+        """Write the line out, and only then mark it announced."""
+
+        def step(state: CredentialState | None) -> tuple[CredentialState | None, None]:
+            if state is None:
+                return None, None
+            return replace(state, announcements=announcing.announced(state.announcements, line)), None
+
+        yield line.encode()
+        self._flush()
+        change(self._store, credential.credential_key(name), CredentialState, step)
+
+
+def _ended(state: CredentialState, name: str, now: Moment, stamp: dict[str, Any]) -> tuple[CredentialState, list[Made]]:
+    """The ends of what is over, with the servers of the panes that began it."""
+    state, ended = credential.ends(state, name, now, stamp)
+    return state, [Made(one, [found.server for found in period.evidence if found.server]) for one, period in ended]
+
+
+def _why_unmapped(profile: str | None, configured: bool) -> str:
+    if profile is None:
+        return "the pane has no profile; set @fleet_profile on it"
+    if configured:
+        return f"profile {profile} is not configured; add it under profiles: in fleetd.yaml"
+    return f"{profile!r} is no profile name; use letters, digits and . _ @ + -, at most 64"
