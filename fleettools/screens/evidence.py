@@ -17,7 +17,7 @@ _PROSE = (
     r"(?:error:? ?\(?\d{3}\)?[\w ]{0,30}?|limit(?: reached)?|overloaded|timed out|error|expired|exceeded|quota|credits|"
     r"too low|disconnected|unavailable|failed|completion|login)[\"'`»”’)\]]* "
     r"(?:(?:is|was|were|are)\b(?! (?:used|exce|exha|too|not|temp|curr|req|inv|exp|at cap|over|down|unav|dis|rest|block"
-    r"|lim|reach|hit|inact|depl|spent|gone|susp|den|miss|wrong|fail|offl|full|cap))"
+    r"|lim|reach|hit|inact|depl|spent|gone|susp|den|miss|wrong|fail|offl|full|cap|set to \$))"
     r"|means|meant|appears?\b|came\b|comes\b|stands\b|shows? up|occurs?\b|occurred(?! while| during|\.? *$)|happen"
     r"|indicates|tells us|dominates|line \d|lines \d|in (?:the |app|your )?\w*\.?logs?\b|\(\d+ (?:times|lines|hits))"
 )
