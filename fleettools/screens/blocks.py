@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import compress, repeat
 
 from fleettools.screens import apart, bars, composer
-from fleettools.screens.items import Asked, Item, column_of
+from fleettools.screens.items import WORDS, Asked, Item, column_of
 from fleettools.screens.look import Look, Prompt, compiled
 from fleettools.screens.sgr import colours, ground, hue, lines_of, squeezed
 
@@ -172,7 +172,7 @@ class Screen:
             at += len(piece)
             if piece.strip() and hue(colour) == "warm":  # the glyph alone may be red, before words without a colour
                 return True
-            if at > item.column and piece[max(len(piece) - (at - item.column), 0) :].strip():
+            if at > item.column and WORDS.search(piece[max(len(piece) - (at - item.column), 0) :]):
                 seen = hue(colour)
                 break
         return seen == "warm" or hue(ground(self.raw[item.row], item.column)) == "warm" or not self._colourful

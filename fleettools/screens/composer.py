@@ -114,7 +114,8 @@ def _half(lines: list[str], look: ComposerLook) -> Frame | None:
             top -= 1
         first = lines[top + 1].strip() if top >= 0 else ""
         below = [line for line in lines[bottom + 1 :] if line]
-        if first[:1] and first[0] in look.glyph and len(below) <= 5 and _after_status(lines, top):
+        menu = first[1:].lstrip()[:1] in ("/", "@")  # its list stands below
+        if first[:1] and first[0] in look.glyph and (len(below) <= 5 or menu) and _after_status(lines, top):
             rest = [_typed(first), *lines[top + 2 : bottom]]
             return Frame(top, bottom + 1, "\n".join(line.strip() for line in rest))
         return None

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from fleettools.screens.sgr import squeezed
 
-_WORDS = re.compile(r"[^\W_]")
+WORDS = re.compile(r"[^\W_]")
 BARE = frozenset({"end", "chrome"})
 
 
@@ -55,4 +55,4 @@ class Asked(NamedTuple):
 
 def column_of(line: str, end: int) -> int:
     """Where an item's words begin: behind its glyph, or at the head itself when that is words."""
-    return len(line) - len(line.lstrip()) if _WORDS.search(line, 0, end) else end
+    return len(line) - len(line.lstrip()) if WORDS.search(line, 0, end) else end

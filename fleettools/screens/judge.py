@@ -18,6 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from fleettools import records
+from fleettools.screens import composer as composers
 from fleettools.screens import evidence
 from fleettools.screens.blocks import Screen
 from fleettools.screens.evidence import Finding
@@ -327,11 +328,24 @@ class _Case:
         left = self._left()
         if left:
             return Outcome("idle", "the agent has left to the shell", left)
+        if self._is_offer_gone(items):
+            return Outcome("idle", "a person stopped the turn; its prompt stands in the composer again", stopped=True)
         if self.screen.prompts and not self.screen.items:
             if self.screen.look.always_busy and self.screen.frame:
                 return Outcome("idle", "a person stopped the turn before the agent drew anything", stopped=True)
             return Outcome("working", "nothing stands below the prompt yet")
         return None
+
+    def _is_offer_gone(self, items: list[Item]) -> bool:
+        """Whether the agent no longer offers what it offers behind its last failure, and a prompt waits to be sent."""
+        screen = self.screen
+        if not screen.look.offers or not screen.frame or not screen.margin or not items or items[-1].kind != "error":
+            return False
+        words = items[-1].words
+        return (
+            all(squeezed(offer) not in words for offer in screen.look.offers)
+            and composers.state(screen.frame, screen.look.composer).state == "draft"
+        )
 
     def _left(self) -> str:
         last = self.screen.lines[-1] if self.screen.lines else ""

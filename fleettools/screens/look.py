@@ -131,6 +131,7 @@ class Look(Wordings, dict=True, kw_only=True):
     bars: bool = False  # prompts and failures are both blocks behind a bar; a failure's bar is red
     composer: ComposerLook = msgspec.field(default_factory=ComposerLook)
     items: dict[str, list[str]] = {}
+    offers: list[str] = []  # what stands behind a failure only while it is the last thing that happened
     always_busy: bool = False  # a sign of work stands on the screen from the prompt to the end of its turn
     aligned: bool = False  # the glyphs of all items stand in the column of the prompts' own
     scrollbar: str = ""  # the glyphs of one that runs down the last column

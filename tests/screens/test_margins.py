@@ -1,7 +1,12 @@
 """What stands beside a screen's text and is none of it: margins, a scrollbar, a menu below the prompt."""
 
+import pytest
+
+from fleettools import records
 from fleettools.screens.blocks import Screen
+from fleettools.screens.judge import judge
 from fleettools.screens.look import ComposerLook, Look, Prompt
+from fleettools.screens.patterns import Rules
 
 LOOK = Look(
     name="any",
@@ -35,3 +40,33 @@ def test_a_menu_below_the_prompt_leaves_the_composer_there() -> None:
     frame = Screen("text\n\n> /\n  /add   /ask", look).frame
     assert frame is not None and frame.top == 2
     assert Screen("text\n\n> /\nmore text", look).frame is None
+
+
+STOPPED = Look(
+    name="any",
+    aligned=True,
+    offers=["press x to retry"],
+    always_busy=True,
+    prompts=[Prompt(head=" {0,2}> (.*)", more="(?!)")],
+    composer=ComposerLook(frames=["rules"], glyph=">"),
+    items={"error": [" {0,2}✕ "], "reply": [" {0,2}◆ "]},
+)
+RULE = "─" * 30
+
+
+# What an agent offers behind its last failure is gone once another turn has begun; stopped before it drew anything,
+# that turn's prompt is back in the composer. With a sign of work from the first moment, none means a stopped turn.
+@pytest.mark.parametrize(
+    ("above", "draft", "outcome"),
+    [
+        ("  > go\n  ✕ 529 (Press x to retry)", "more", "backend_error"),
+        ("  > go\n  ✕ 529", "more", "idle"),
+        ("  > go\n  ✕ 529", "", "backend_error"),
+        ("> go\n✕ 529", "more", "backend_error"),
+        ("  > go\n  ◆ Gone.\n\n  > more", "", "idle"),
+    ],
+)
+def test_a_turn_that_was_stopped_before_any_output(above: str, draft: str, outcome: str) -> None:
+    pane = records.Pane(ts="2026-11-30T02:00:00.000Z", text=f"{above}\n\n{RULE}\n> {draft}\n{RULE}", agent="any")
+    found = judge(pane, STOPPED, Rules())
+    assert (found.outcome, found.stopped or False) == (outcome, outcome == "idle")
