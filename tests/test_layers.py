@@ -61,7 +61,6 @@ OWED = {
     ("fleettools.services.surroundings", "fleettools.adapters.stores"),
     ("fleettools.services.surroundings", "fleettools.adapters.tmux"),
     ("fleettools.services.delivery.worker", "fleettools.cli"),
-    ("fleettools.screens.bars", "fleettools.screens.blocks"),
 }
 
 

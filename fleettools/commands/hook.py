@@ -138,10 +138,10 @@ def _look(ctx: Context, agent: str) -> "Look | None":
 
 
 def _cause(ctx: Context, agent: str, text: str) -> str:
-    from fleettools.screens import evidence
+    from fleettools.screens import causes
 
     look = _look(ctx, agent)
-    return evidence.cause_of(look, text)[0] if look else "unknown"
+    return causes.cause_of(look, text)[0] if look else "unknown"
 
 
 def _above() -> "list[Kin]":

@@ -5,12 +5,14 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import compress, repeat
 
-from fleettools.screens import apart, bars, composer
-from fleettools.screens.items import WORDS, Asked, Item, column_of
+from fleettools.screens import apart, bars, composer, overlays
+from fleettools.screens.items import BARE, WORDS, Asked, Item, parse
 from fleettools.screens.look import Look, Prompt, compiled
-from fleettools.screens.sgr import colours, ground, hue, lines_of, squeezed
+from fleettools.screens.sgr import Ink, hue, is_red, is_warm, lines_of, pieces, several_hues, squeezed
 
-MARGIN = 8
+MODELS = frozenset({"reply", "tool", "busy", "retry", "error"})  # items that no local command is answered with
+MARGIN = 8  # how much shorter a line may look than it is, for its wide letters
+_LAST_WORDS = 3  # lines of an item that are looked at for its colour
 
 
 class Screen:
@@ -20,33 +22,42 @@ class Screen:
         self.text = text
         self.look = look
         self.coloured = "\x1b[" in text
-        self.lines = lines_of(text) if not look.scrollbar else _without_bar(lines_of(text), look.scrollbar)
-        lines = self.lines
-        self.frame = composer.find(lines, look.composer)
-        self.end = self.frame.top if self.frame else len(lines)
+        self.lines = _without_bar(lines_of(text), look.scrollbar) if look.scrollbar else lines_of(text)
+        self.frame = composer.find(self.lines, look.composer)
+        self.cover = overlays.find(self.lines, self.frame, look)
+        self.end = self._end()
         self.failure: Item | None = None
-        self._raw: list[str] | None = None
-        self._items: list[Item] | None = None
-        self.telling: list[Item] | None = None  # kept by evidence.significant
-        self.prompts = bars.read(self) if look.bars else self._prompts()
-        if look.apart:
-            self.prompts = apart.prompts(lines[: self.end], look)
-        self.margin = 0
-        if look.aligned and self.prompts:
-            self.margin = min(_indent(lines[asked.row]) for asked in self.prompts)
-            self.prompts = [asked for asked in self.prompts if _indent(lines[asked.row]) == self.margin]
+        self.margin: int | None = None
+        self.asked = self._all_asked()
+        self.prompts = self._real(self.asked) if any(asked.text[:1] == "/" for asked in self.asked) else self.asked
 
-    @property
+    def _all_asked(self) -> list[Asked]:
+        """What a person has typed, as the agent draws it, from above."""
+        if self.look.bars:
+            return self._bars()
+        asked = apart.prompts(self.lines[: self.end], self.look) if self.look.apart else self._prompts()
+        if self.look.aligned and asked:
+            self.margin = min(_indent(self.lines[each.row]) for each in asked)
+            asked = [each for each in asked if _indent(self.lines[each.row]) == self.margin]
+        return asked
+
+    def _end(self) -> int:
+        """The row below the turn's last: that of what lies over it, else of the composer."""
+        if self.cover:
+            return self.cover.top
+        if self.frame is None:
+            return len(self.lines)
+        return overlays.above_hints(self.lines, self.frame.top, len(self.lines[self.frame.top]))
+
+    @cached_property
     def raw(self) -> list[str]:
         """The physical lines with their colours."""
-        if self._raw is None:
-            self._raw = self.text.split("\n")
-        return self._raw
+        return self.text.split("\n")
 
     @property
     def footer(self) -> list[str]:
         """The composer's own lines and those below it."""
-        return self.lines[self.end :]
+        return self.lines[self.frame.top :] if self.frame else []
 
     @cached_property
     def _asked_words(self) -> list[str]:
@@ -68,22 +79,89 @@ class Screen:
         """The first row of the block."""
         return self.prompts[-1].after if self.prompts else 0
 
-    @property
+    @cached_property
     def items(self) -> list[Item]:
-        """The items of the block."""
-        if self._items is None:
-            rows = (self.start, self.end)
-            if self.failure is None:
-                self._items = self.parse(*rows)
-            else:
-                row = self.failure.row
-                self._items = [*self.parse(rows[0], row), self.failure, *self.parse(row + 1, rows[1])]
-        return self._items
+        """The items of the block, up to the first local command below its end."""
+        commands = [asked for asked in self.asked if asked.row >= self.start]
+        edges = [self.start, *(edge for asked in commands for edge in (asked.row, asked.after)), self.end]
+        found: list[Item] = []
+        for first, after in zip(edges[::2], edges[1::2], strict=True):
+            part = self._parse(first, after)
+            if first > self.start and (not found or self._is_over(found)):
+                break  # whatever stands below a command between two turns is that command's
+            found += part if first == self.start else part[bool(part and part[0].kind == "own") :]
+        return self._without_commands(found)
 
-    @property
+    @cached_property
+    def telling(self) -> list[Item]:
+        """The items of the block that say something, in order."""
+        return [item for item in self.items if item.kind not in BARE]
+
+    @cached_property
     def fresh(self) -> bool:
         """Whether the agent's banner is in view and no prompt follows it."""
         return not self.prompts and any(self.look.greeting.search(line) for line in self.lines[: self.end])
+
+    @cached_property
+    def anew(self) -> str:
+        """The line with which a person began a conversation anew, "" when a turn follows it or there is none."""
+        last = self.asked[-1] if self.asked else None
+        if last and last.row >= self.start and last.text.split(maxsplit=1)[0] in self.look.clears:
+            below = self._parse(last.after, self.end)
+            return "" if any(self._works(item) for item in below) else self.lines[last.row]
+        rows = self.lines[self.start :] if self.look.cleared else []
+        return next((line for line in rows if self.look.new_start.search(line)), "")
+
+    def _parse(self, start: int, end: int) -> list[Item]:
+        failed = self.failure
+        if failed is None or not start <= failed.row < end:
+            return parse(self.lines, start, end, self.look, self.margin)
+        above, below = (start, failed.row), (failed.row + 1, end)
+        return [
+            *parse(self.lines, *above, self.look, self.margin),
+            failed,
+            *parse(self.lines, *below, self.look, self.margin),
+        ]
+
+    def _is_over(self, items: list[Item]) -> bool:
+        """Whether a turn has visibly ended with these items."""
+        kinds = [item.kind for item in items if item.kind != "notice"]
+        return not kinds or kinds[-1] in ("done", "end", "stop", "error", "own")
+
+    def _without_commands(self, items: list[Item]) -> list[Item]:
+        """The items less those of local commands that are no prompts, and less what follows one below an end."""
+        at = next((at for at, item in enumerate(items) if item.kind == "local"), -1)
+        if at < 0:
+            return items
+        if self._is_over(items[:at]):
+            return items[:at]
+        return self._without_commands(items[:at] + items[at + 1 :])
+
+    def _bars(self) -> list[Asked]:
+        raw = self.raw if self.coloured else None
+        found = bars.read(self.lines, raw, self.end, self.frame is not None, self.look)
+        self.failure = found.failure
+        return found.prompts
+
+    def _real(self, asked: list[Asked]) -> list[Asked]:
+        """The prompts that are no local commands; one that no file names is a prompt when work stands below it."""
+        ends = [*(each.row for each in asked[1:]), self.end]
+        found = []
+        for each, end in zip(asked, ends, strict=True):
+            local = self.look.is_local(each.text)
+            if local is None:
+                below = self._parse(each.after, end)
+                local = not any(self._works(item) or self._fails(item) for item in below)
+            if not local:
+                found.append(each)
+        return found
+
+    def _works(self, item: Item) -> bool:
+        """Whether an item shows that the model was asked."""
+        return item.kind in MODELS or item.kind in ("done", "end") or (item.kind == "plain" and self.look.bare_replies)
+
+    def _fails(self, item: Item) -> bool:
+        return item.kind == "own" and (self.look.begins(item.opening) or self.burns(item))
 
     def _prompts(self) -> list[Asked]:
         found: list[Asked] = []
@@ -128,60 +206,47 @@ class Screen:
                 return True
         return False
 
-    def parse(self, start: int, end: int) -> list[Item]:
-        """The items drawn in these rows."""
-        head, indent, items = self.look.head, self.look.indent, list[Item]()
-        current: Item | None = None
-        blank = True
-        plain_errors = self.look.shared and not self.look.marks_replies
-        for row in range(start, end):
-            line = self.lines[row]
-            if not line:
-                blank = True
-                continue
-            match = head.match(line)
-            if match and self.look.aligned and self.prompts and _indent(line) > self.margin:
-                match = None  # a quotation, further in than the agent's own glyphs
-            kind = match.lastgroup or "plain" if match else "plain"
-            if kind == "chrome":
-                blank = True
-                continue
-            if kind == "own" and current and current.kind == "tool" and not current.output:
-                # The first answer below a tool is the tool's; only a second one is the agent's own.
-                current.output, kind, match = True, "tool", None
-            elif kind == "own" and current and current.kind == "busy":
-                match = None  # the list of what it is about to do
-            elif kind == "error" and not blank and current and current.kind == "plain" and plain_errors:
-                match = None  # a line within a paragraph
-            goes_on = current is not None and (not blank or len(line) - len(line.lstrip()) >= indent)
-            if match is None and goes_on and current:
-                current.lines.append(line)
-                current.paragraphs += blank
-            else:
-                current = Item(kind, row, column_of(line, match.end() if match else 0), line)
-                items.append(current)
-            blank = False
-        return items
-
     def warm(self, item: Item) -> bool:
         """Whether the item's first words are in a colour of failures, or on one; True where colours say nothing."""
         if not self.coloured:
             return True
-        at, seen = 0, hue(None)
-        for piece, colour in colours(self.raw, item.row):
+        ink = self._ink(item)
+        return "warm" in (hue(ink.colour), hue(ink.ground)) or self._glyph_burns(item) or not self.colourful
+
+    def burns(self, item: Item) -> bool:
+        """Whether an item's glyph and all its words are in a colour of failures while the screen uses others, too.
+
+        Where replies carry no mark, only red is such a colour: what a reply quotes may be yellow.
+        """
+        if not self.coloured or not self.colourful:
+            return False
+        burning = is_red if item.kind == "plain" and self.look.bare_replies else is_warm
+        inks = [
+            burning(ink.colour)
+            for row in range(item.row, item.row + min(len(item.lines), _LAST_WORDS))
+            for piece, ink in pieces(self.raw, row)
+            if any(map(str.isalnum, piece))
+        ]
+        glyph = self.lines[item.row][: item.column].strip()
+        return bool(inks) and all(inks) and (not glyph or self._glyph_burns(item))
+
+    def _glyph_burns(self, item: Item) -> bool:
+        return item.kind == "own" or next(
+            (is_warm(ink.colour) for piece, ink in pieces(self.raw, item.row) if piece.strip()), False
+        )
+
+    def _ink(self, item: Item) -> Ink:
+        at = 0
+        for piece, ink in pieces(self.raw, item.row):
             at += len(piece)
-            if piece.strip() and hue(colour) == "warm":  # the glyph alone may be red, before words without a colour
-                return True
             if at > item.column and WORDS.search(piece[max(len(piece) - (at - item.column), 0) :]):
-                seen = hue(colour)
-                break
-        return seen == "warm" or hue(ground(self.raw[item.row], item.column)) == "warm" or not self._colourful
+                return ink
+        return Ink()
 
     @cached_property
-    def _colourful(self) -> bool:
+    def colourful(self) -> bool:
         """Whether at least two colours are on the screen: one alone, or none, tells nothing apart."""
-        seen = {c for row in range(len(self.lines)) for piece, c in colours(self.raw, row) if piece.strip()}
-        return len({hue(colour) for colour in seen}) > 1
+        return several_hues(self.text)
 
 
 def _indent(line: str) -> int:
@@ -193,5 +258,5 @@ def _without_bar(lines: list[str], glyphs: str) -> list[str]:
     ends = [len(line) for line in lines if line[-1:] in glyphs and len(line) > MARGIN]
     if len(ends) < 3:
         return lines
-    last = max(ends) - MARGIN  # wide letters make a line shorter than it looks
+    last = max(ends) - MARGIN
     return [line[:-1].rstrip() if line[-1:] in glyphs and len(line) >= last else line for line in lines]

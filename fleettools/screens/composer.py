@@ -54,16 +54,17 @@ def _feet(lines: list[str]) -> range:
     return range(len(lines) - 1, max(len(lines) - FOOTER - 1, -1), -1)
 
 
-def _is_rule(line: str) -> bool:
+def is_rule(line: str) -> bool:
+    """Whether a line is a rule across the screen."""
     return line.startswith("──", 1 if line.startswith(" ") else 0) and line.count("─") > 8
 
 
 def _rules(lines: list[str], look: ComposerLook) -> Frame | None:
     for bottom in _feet(lines):
-        if not _is_rule(lines[bottom]):
+        if not is_rule(lines[bottom]):
             continue
         for top in range(bottom - 1, max(bottom - REACH, -1), -1):
-            if _is_rule(lines[top]):
+            if is_rule(lines[top]):
                 first = lines[top + 1].lstrip()
                 if not look.glyph and top + 1 < bottom:
                     return Frame(top, bottom + 1, "\n".join(line.strip() for line in lines[top + 1 : bottom]))
@@ -124,7 +125,7 @@ def _half(lines: list[str], look: ComposerLook) -> Frame | None:
 
 def _after_status(lines: list[str], top: int) -> bool:
     """Whether the status line stands above, as it does over the composer and not over a prompt of the past."""
-    return any(_is_rule(line) for line in lines[max(top - 4, 0) : top]) or not any(
+    return any(is_rule(line) for line in lines[max(top - 4, 0) : top]) or not any(
         line and not _is_half(line) for line in lines[top + 3 :]
     )
 

@@ -1,14 +1,17 @@
 """Is the last thing that the agent drew its own failure, or a quotation of one?
 
-What tells them apart: position (an item of its own, at its head, the last of the turn), glyph, structure (one
-paragraph, no verb after the error's name) and colour. Each doubt is noted for --explain.
+Something has to speak for a failure (`Sign`: its place, its colour, its words, what a server answered), and no doubt
+(`DOUBTS`) against it: then it is the agent's own. Each doubt is noted for --explain.
 """
 
+from collections.abc import Callable
+from enum import Enum
 from typing import NamedTuple
 
+from fleettools.screens import causes
 from fleettools.screens.blocks import Screen
-from fleettools.screens.items import BARE, Item
-from fleettools.screens.look import Look, Rule, compiled, said
+from fleettools.screens.items import Item
+from fleettools.screens.look import compiled
 from fleettools.screens.scrub import scrubbed
 from fleettools.screens.sgr import squeezed
 
@@ -34,32 +37,138 @@ _ATTEMPT = (
     r"第(\d+)",
     r"retr\D{0,24}?(\d+)(?:/|of)\d",
 )
+# Whom only an agent speaks to about its account, and what it tells a person to do so that it works again.
+_ADDRESSED = (
+    r"(?i)\W*(?:you(?:['’]ve| have) (?:hit|reached|used|exceeded|run out)"
+    r"|you['’]?re out of|we(?:['’]re| are) experiencing)"
+)
+_MEND = (
+    r"(?i)^[^\d\W].* · (?:please )?(?:run|use|fix|check|set|try|see) [`'\"]?(?:/[a-z][\w-]+|gcloud |aws |az |"
+    r"external |the environment variable|[a-z]+_[a-z]+_[a-z_]+)"
+)
+_NEARLY = r"\b\d{1,3}(?:\.\d+)? ?%"  # so much of a limit is used, or left
+MODELS = frozenset({"reply", "tool", "done"})
 
 
-REMEMBERED = 500
-_INTRODUCED = "introduced by the reply above it"
+class Sign(Enum):
+    """What speaks for a failure of the agent's own."""
+
+    PLACE = "stands where only failures do"
+    COLOUR = "is drawn in the colour of failures"
+    WORDS = "begins as the agent's failures do"
+    BODY = "carries what a server answered"
 
 
-class Finding(NamedTuple):
-    """Evidence of a failure: its kind and cause, the rule that saw it, the deciding line, all its words."""
+class Doubt(Enum):
+    """What speaks against a failure of the agent's own."""
 
-    kind: str
-    cause: str
-    pattern: str
-    line: str
-    text: str
+    RETRY = "the agent tries again by itself"
+    PARAGRAPHS = "a reply of several paragraphs"
+    TALK = "a sentence about an error"
+    TOOL = "a tool and what it printed"
+    INTRODUCED = "introduced by the reply above it"
+    END_OF_REPLY = "may be the end of the reply above it"
+    COLOUR = "not in a colour of failures"
+    PRINTED_AGAIN = "stands in the last message, printed again below the end of the turn"
 
 
-def significant(screen: Screen) -> list[Item]:
-    """The items of the block that say something, in order."""
-    if screen.telling is None:
-        screen.telling = [item for item in screen.items if item.kind not in BARE]
-    return screen.telling
+class Candidate(NamedTuple):
+    """An item that may be the agent's own failure, with what stands above it and what speaks for it."""
+
+    screen: Screen
+    items: list[Item]
+    at: int
+    sign: Sign
+
+    @property
+    def item(self) -> Item:
+        """The item itself."""
+        return self.items[self.at]
+
+    @property
+    def before(self) -> Item | None:
+        """The item above it in the block."""
+        return self.items[self.at - 1] if self.at else None
+
+    @property
+    def bare(self) -> bool:
+        """Whether it may as well be a paragraph of a reply."""
+        return self.screen.look.bare_replies
+
+    @property
+    def follows_words(self) -> bool:
+        """Whether the model's words stand right above it, where it could be one of them."""
+        if self.sign is Sign.COLOUR or not (self.bare or self.item.kind == "own"):
+            return False
+        return self.before is not None and self.before.kind in ("plain", "reply")
+
+
+def _retry(case: Candidate) -> bool:
+    return case.screen.look.is_retry(case.item.words)
+
+
+def _paragraphs(case: Candidate) -> bool:
+    one = case.item.kind != "reply" or case.item.paragraphs == 1 or case.sign is Sign.COLOUR
+    return not one and not causes.REQUEST_ID.search(case.item.text)
+
+
+def _talk(case: Candidate) -> bool:
+    if case.item.kind == "error" and not case.bare:
+        return False
+    return is_talk(case.item.text, case.item.kind == "own" or case.sign is Sign.COLOUR)
+
+
+def _tool(case: Candidate) -> bool:
+    return case.item.kind == "error" and _is_printed(case.screen, case.item)
+
+
+def _is_printed(screen: Screen, item: Item) -> bool:
+    """Whether an item ends as a tool's output does."""
+    return item.lines[-1].lstrip()[:1] in tuple(screen.look.borders)
+
+
+def _introduced(case: Candidate) -> bool:
+    return case.follows_words and case.before is not None and case.before.text.endswith((":", "："))
+
+
+def _end_of_reply(case: Candidate) -> bool:
+    if not case.follows_words or not case.bare or case.screen.look.marks_replies or case.screen.coloured:
+        return False
+    return case.before is not None and case.before.text.endswith((".", "!", "。"))
+
+
+def _colour(case: Candidate) -> bool:
+    look, item = case.screen.look, case.item
+    if item.kind == "own" or look.bars or look.is_reply_coloured(item.words):
+        return False
+    return not case.screen.warm(item)
+
+
+def _printed_again(case: Candidate) -> bool:
+    """Whether text of no kind stands between the end of the turn and here, in a run without a composer."""
+    if case.screen.frame or case.bare:
+        return False
+    above = case.items[: case.at]
+    ends = [at for at, item in enumerate(above) if item.kind == "done"]
+    below = above[ends[-1] + 1 :] if ends else []
+    return any(item.kind == "plain" for item in below) or bool(ends and len(above[ends[-1]].lines) > 2)
+
+
+DOUBTS: tuple[tuple[Doubt, Callable[[Candidate], bool]], ...] = (
+    (Doubt.RETRY, _retry),
+    (Doubt.PARAGRAPHS, _paragraphs),
+    (Doubt.TALK, _talk),
+    (Doubt.TOOL, _tool),
+    (Doubt.INTRODUCED, _introduced),
+    (Doubt.END_OF_REPLY, _end_of_reply),
+    (Doubt.COLOUR, _colour),
+    (Doubt.PRINTED_AGAIN, _printed_again),
+)
 
 
 def drawn(screen: Screen) -> list[Item]:
     """What the turn itself drew: neither signs of work nor remarks, which come and go."""
-    return [item for item in significant(screen) if item.kind not in ("busy", "retry", "notice")]
+    return [item for item in screen.telling if item.kind not in ("busy", "retry", "notice", "local")]
 
 
 def is_marked(screen: Screen) -> bool:
@@ -68,25 +177,42 @@ def is_marked(screen: Screen) -> bool:
     return bool(kinds) and kinds[-1] in ("done", "end")
 
 
+def is_earned(screen: Screen, items: list[Item]) -> bool:
+    """Whether the model did something among these items: said something, or called a tool."""
+    bare = screen.look.bare_replies or not screen.look.items.get("reply") or not screen.prompts
+    return any(
+        item.kind in MODELS
+        or (item.kind in ("plain", "error") and bare and not screen.burns(item))
+        or (item.kind == "error" and _is_printed(screen, item))
+        for item in items
+    )
+
+
 def failing(screen: Screen, notes: list[str]) -> list[Item]:
     """The items at the block's end that are the agent's own failure, last first; empty when there is none."""
-    items = [item for item in significant(screen) if item.kind != "busy"]
+    items = [item for item in screen.telling if item.kind != "busy"]
     at = len(items) - 1
-    trailing: list[Item] = []
-    while at > 0 and items[at].kind == "notice":
+    while at > 0 and _is_remark(screen, items, at):
         at -= 1
+    trailing: list[Item] = []
     if screen.look.tail:
-        while at > 0 and items[at].kind == "plain":
+        while at > 0 and items[at].kind == "plain" and sign_of(screen, items, at) is None:
             trailing.append(items[at])
             at -= 1
-        if at < 0 or items[at].kind != "error":
+        if at < 0 or sign_of(screen, items, at) is None:
             return []
     run: list[Item] = []
-    doubt: str | None = ""
-    while at >= 0 and (doubt := _doubts(screen, items, at, notes)) == "":
+    doubt: Doubt | None = None
+    while at >= 0 and (sign := sign_of(screen, items, at)) is not None:
+        if run and items[at].kind == "notice":
+            break  # a remark above a failure is none of it
+        doubt = doubt_of(Candidate(screen, items, at, sign))
+        if doubt is not None:
+            notes.append(f"{_shown(items[at])}: {doubt.value}")
+            break
         run.append(items[at])
         at -= 1
-    if not run or doubt == _INTRODUCED or (screen.look.shared and at >= 0 and items[at].kind == "error"):
+    if not run or doubt is Doubt.INTRODUCED or (screen.look.bare_replies and at >= 0 and items[at].kind == "error"):
         return []  # a run of lines that begins with a quotation is one
     run = trailing + run
     confirm = screen.look.confirm
@@ -96,57 +222,81 @@ def failing(screen: Screen, notes: list[str]) -> list[Item]:
     return run
 
 
+def sign_of(screen: Screen, items: list[Item], at: int) -> Sign | None:
+    """What speaks for an item as a failure of the agent's own, None when nothing does."""
+    item, look = items[at], screen.look
+    if item.kind == "error":
+        return Sign.PLACE
+    if item.kind not in ("own", "reply", "plain", "notice") or _is_nearly(item):
+        return None
+    alone = bool(screen.prompts) and not is_earned(screen, items[:at])
+    if item.kind == "notice" and not alone:
+        return None
+    if look.begins(item.opening) or (item.kind == "own" and look.begins(item.first)):
+        return Sign.WORDS
+    if (item.kind in ("own", "plain") or (item.kind == "reply" and look.fails_as_reply)) and screen.burns(item):
+        return Sign.COLOUR
+    return _told(screen, item, alone)
+
+
+def _told(screen: Screen, item: Item, alone: bool) -> Sign | None:
+    """What an item's text says for it, where neither its place nor its colour does."""
+    look, text = screen.look, item.text
+    if item.kind == "reply" and not look.fails_as_reply:
+        return None
+    if item.kind in ("reply", "plain") and screen.coloured and screen.colourful:
+        return None
+    if item.kind == "plain" and look.bare_replies:
+        return None
+    head = text[:60]
+    code = causes.status_of(head)
+    if causes.has_body(text) and (code or causes.BODY.search(head)):
+        return Sign.BODY
+    if item.kind == "reply":
+        return Sign.WORDS if _is_addressed(screen, item) else None
+    if alone and code:
+        return Sign.BODY
+    known = alone and item.kind == "notice" and causes.rule_of(look, text, (True, True))
+    return Sign.WORDS if known else None
+
+
+def _is_addressed(screen: Screen, item: Item) -> bool:
+    """Whether one short paragraph tells a person about the account, or what to run."""
+    text = item.text
+    if item.paragraphs > 1 or len(item.lines) > 3 or len(text) > 240:
+        return False
+    if compiled(_MEND).search(text) and len(text) < 120:
+        return True
+    return bool(compiled(_ADDRESSED).match(text)) and causes.rule_of(screen.look, text, (True, True)) is not None
+
+
+def _is_remark(screen: Screen, items: list[Item], at: int) -> bool:
+    """Whether an item neither ends a turn nor is the model's: what a failure may stand above."""
+    item = items[at]
+    if item.kind == "notice":
+        return sign_of(screen, items, at) is None
+    glyph = screen.lines[item.row][: item.column].strip()
+    if item.kind == "own" or (item.kind == "plain" and glyph and not screen.look.bare_replies):
+        return sign_of(screen, items, at) is None
+    return False
+
+
+def _is_nearly(item: Item) -> bool:
+    """Whether a remark tells how much of a limit is used."""
+    return item.kind in ("own", "notice", "plain") and bool(compiled(_NEARLY).search(item.lines[0]))
+
+
+def doubt_of(case: Candidate) -> Doubt | None:
+    """The first doubt about a candidate, None when there is none."""
+    return next((doubt for doubt, speaks in DOUBTS if speaks(case)), None)
+
+
 def _confirmed(phrases: list[str], run: list[Item]) -> bool:
     words = "".join(item.words for item in reversed(run))
     return any(squeezed(phrase) in words for phrase in phrases)
 
 
-def _doubts(screen: Screen, items: list[Item], at: int, notes: list[str]) -> str | None:
-    """What speaks against a failure of the agent's own: "" when nothing does, None when nothing speaks for one."""
-    item, look = items[at], screen.look
-    if item.kind not in ("error", "own", "reply", "plain"):
-        return None
-    doubt = _doubt(screen, item, items[at - 1] if at else None, look)
-    if doubt == "" and _is_printed_again(screen, items[:at]):
-        doubt = "stands in the last message, printed again below the end of the turn"
-    if doubt:
-        notes.append(f"{_shown(item)}: {doubt}")
-    return doubt
-
-
-def _is_printed_again(screen: Screen, before: list[Item]) -> bool:
-    """Whether text of no kind stands between the end of the turn and here, in a run without a composer."""
-    if screen.frame or screen.look.shared:
-        return False
-    ends = [at for at, item in enumerate(before) if item.kind == "done"]
-    below = before[ends[-1] + 1 :] if ends else []
-    return any(item.kind == "plain" for item in below) or bool(ends and len(before[ends[-1]].lines) > 2)
-
-
-def _doubt(screen: Screen, item: Item, before: Item | None, look: Look) -> str | None:
-    """Why an item is no failure of the agent's own; "" when it is one, None when nothing in it looks like one."""
-    bare = item.kind == "error" and not look.shared
-    if not _begins(item, look):
-        return None
-    if look.is_retry(item.words):
-        return "the agent tries again by itself"
-    if item.kind == "reply" and item.paragraphs > 1:
-        return "a reply of several paragraphs"
-    if not bare and _is_talk(item.text, item.kind == "own"):
-        return "a sentence about an error"
-    if item.kind == "error" and item.lines[-1].lstrip()[:1] in ("│", "└"):
-        return "a tool and what it printed"
-    if (look.shared or item.kind == "own") and before and before.kind in ("plain", "reply"):
-        if before.text.endswith((":", "：")):
-            return _INTRODUCED
-        if look.shared and before.text.endswith((".", "!", "。")) and not look.marks_replies and not screen.coloured:
-            return "may be the end of the reply above it"
-    if item.kind != "own" and not look.bars and not screen.warm(item) and not look.is_reply_coloured(item.words):
-        return "not in a colour of failures"
-    return ""
-
-
-def _is_talk(text: str, own: bool) -> bool:
+def is_talk(text: str, own: bool) -> bool:
     """Whether somebody talks about an error; an agent's own messages may do so in other words."""
     lower = f" {text.lower()} "
     for words in () if own else _TALK:  # asked of every candidate; a generator costs more than the search
@@ -155,81 +305,24 @@ def _is_talk(text: str, own: bool) -> bool:
     return bool(compiled(_PROSE).search(lower[:120]))
 
 
-def _begins(item: Item, look: Look) -> bool:
-    """Whether an item stands where only failures do, or begins as one."""
-    return item.kind == "error" or look.begins(item.opening) or (item.kind == "own" and look.begins(item.first))
-
-
-def decide(look: Look, run: list[Item], bundled: tuple[bool, bool]) -> Finding | None:
-    """What a failure means by the agent's wordings; `bundled`: whether those of exhaustion, and of errors, count."""
+def decide(screen: Screen, run: list[Item], bundled: tuple[bool, bool]) -> causes.Finding:
+    """What a failure means; `bundled`: whether the agent's wordings of exhaustion, and of errors, count."""
     text = " ".join(item.text for item in reversed(run))
-    rule = rule_of(look, text, bundled)
-    if rule is not None:
-        return Finding(rule.kind, rule.cause, f"{look.name}: {rule.phrase}", _line(look, run, rule), text)
-    if not bundled[1]:
-        return None
-    return Finding("backend_error", "unknown", f"{look.name}: a failure of its own", run[-1].lines[0], text)
-
-
-def rule_of(look: Look, text: str, bundled: tuple[bool, bool]) -> Rule | None:
-    """The wording that decides what a text means; the last REMEMBERED texts are not searched twice."""
-    key = (text, *bundled)
-    if key not in look.found:
-        if len(look.found) >= REMEMBERED:
-            look.found.clear()
-        look.found[key] = _rule(look, _judged(look, text), bundled)
-    return look.found[key]
-
-
-def _judged(look: Look, text: str) -> str:
-    words = said(text)
-    for phrase in look.innocent:
-        words = words.replace(phrase, "")
-    return words
-
-
-def _rule(look: Look, words: str, bundled: tuple[bool, bool]) -> Rule | None:
-    for first, rule in look.firsts:
-        if first not in words or not bundled[rule.kind != "exhausted"] or not rule.within(words):
-            continue
-        if rule.cause != "quota" or not look.is_momentary(words):
-            return rule
-    return None
-
-
-def _line(look: Look, run: list[Item], rule: Rule) -> str:
-    """The first physical line that says as much as the whole, else the first line."""
-    if len(run) == 1 and len(run[0].lines) == 1:
-        return run[0].lines[0]
-    for item in reversed(run):
-        for line in item.lines:
-            words = said(line)
-            if rule.within(words):
-                return line
-            if any(other.within(words) for other in look.by_cause[rule.kind, rule.cause]):
-                return line
-    return run[-1].lines[0]
-
-
-def cause_of(look: Look, text: str) -> tuple[str, str]:
-    """The cause that wordings name in a text, `unknown` when none does, and the rule."""
-    rule = rule_of(look, text, (True, True))
-    return (rule.cause, f"{look.name}: {rule.phrase}") if rule else ("unknown", f"{look.name}: retrying")
+    kind, cause, pattern = causes.decide(screen.look, text, bundled)
+    lines = [line for item in reversed(run) for line in item.lines]
+    return causes.Finding(kind, cause, pattern, causes.line_of(screen.look, lines, text, bundled), text)
 
 
 def near_misses(screen: Screen) -> list[str]:
     """For a person: the last items that hold a failure's wording and are none, and why, where no doubt says it."""
     notes = []
-    for item in significant(screen)[-4:]:
-        rule = rule_of(screen.look, item.text, (True, True))
-        if rule is None:
+    items = screen.telling
+    for at, item in list(enumerate(items))[-4:]:
+        rule = causes.rule_of(screen.look, item.text, (True, True))
+        if rule is None or sign_of(screen, items, at) is not None:
             continue
-        if item.kind in ("tool", "notice", "done", "end", "stop"):
-            why = f"this is a {item.kind}"
-        elif not _begins(item, screen.look):
-            why = "it does not begin with it"
-        else:
-            continue
+        known = item.kind in ("tool", "notice", "done", "end", "stop")
+        why = f"this is a {item.kind}" if known else "it does not begin with it"
         notes.append(f"{_shown(item)}: holds {rule.phrase!r} ({rule.cause}), but {why}")
     return notes
 

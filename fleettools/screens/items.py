@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from fleettools.screens.look import Look
 from fleettools.screens.sgr import squeezed
 
 WORDS = re.compile(r"[^\W_]")
@@ -56,3 +57,45 @@ class Asked(NamedTuple):
 def column_of(line: str, end: int) -> int:
     """Where an item's words begin: behind its glyph, or at the head itself when that is words."""
     return len(line) - len(line.lstrip()) if WORDS.search(line, 0, end) else end
+
+
+def parse(lines: list[str], start: int, end: int, look: Look, margin: int | None = None) -> list[Item]:
+    """The items drawn in these rows; with a margin, what looks like a head further in is a quotation."""
+    head, items = look.head, list[Item]()
+    current: Item | None = None
+    blank = True
+    for row in range(start, end):
+        line = lines[row]
+        if not line:
+            blank = True
+            continue
+        match = head.match(line)
+        if match and margin is not None and len(line) - len(line.lstrip()) > margin:
+            match = None
+        kind = match.lastgroup or "plain" if match else "plain"
+        if kind == "chrome":
+            blank = True
+            continue
+        if match and current and _is_within(kind, current, blank, look):
+            kind, match = current.kind, None
+        goes_on = current is not None and (not blank or len(line) - len(line.lstrip()) >= look.indent)
+        if match is None and goes_on and current:
+            current.lines.append(line)
+            current.paragraphs += blank
+        else:
+            current = Item(kind, row, column_of(line, match.end() if match else 0), line)
+            items.append(current)
+        blank = False
+    return items
+
+
+def _is_within(kind: str, current: Item, blank: bool, look: Look) -> bool:
+    """Whether a line that could begin an item belongs to the one above it."""
+    if kind == "own" and current.kind == "tool" and not current.output:
+        # The first answer below a tool is the tool's; only a second one is the agent's own.
+        current.output = True
+        return True
+    if kind == "own" and current.kind == "busy":
+        return True  # the list of what it is about to do
+    bare = look.bare_replies and not look.marks_replies
+    return kind == "error" and not blank and current.kind == "plain" and bare  # a line within a paragraph

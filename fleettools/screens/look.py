@@ -19,15 +19,22 @@ GAP = 20  # so many letters at most does a `*` stand for: it does not lead from 
 Frame = Literal["rules", "box", "half", "bars", "line"]
 Kind = Literal["exhausted", "backend_error"]
 
+# What an agent does differently from the rest:
+#   bareReplies  a reply carries no mark, so that any paragraph may be the model's words
+#   failsAsReply a failure carries the mark of a reply: colour and words tell them apart
+#   signsBelow   while it has a composer, it tells of a next try only beside a sign of work; else a reply says so
+Capability = Literal["bareReplies", "failsAsReply", "signsBelow"]
+
 # Item kinds: what the agent draws, and what that means for the turn.
 #   error   drawn only for failures        own     the agent's own message, below a prompt or a tool
 #   reply   the model's words              tool    a tool and its output
 #   notice  a remark that ends nothing     retry   the agent tries again by itself
 #   busy    a sign of work                 stop    a person stopped the turn
 #   done    a turn has ended well          end     a turn has ended, well or not
+#   local   a command of a person's that the model never sees
 #   chrome  no content
 ITEM_KINDS = (
-    *("stop", "retry", "busy", "done", "end", "chrome"),
+    *("local", "stop", "retry", "busy", "done", "end", "chrome"),
     *("error", "own", "tool", "notice", "reply"),
 )
 
@@ -129,6 +136,8 @@ class Look(Wordings, dict=True, kw_only=True):
     prompts: list[Prompt] = []
     apart: bool = False  # prompts and replies look alike, parted by two blank rows
     bars: bool = False  # prompts and failures are both blocks behind a bar; a failure's bar is red
+    bar: str = "┃"
+    borders: str = "│└"  # what begins the last line of a tool's output that is no failure
     composer: ComposerLook = msgspec.field(default_factory=ComposerLook)
     items: dict[str, list[str]] = {}
     offers: list[str] = []  # what stands behind a failure only while it is the last thing that happened
@@ -138,12 +147,16 @@ class Look(Wordings, dict=True, kw_only=True):
     indent: int = 2  # from this column on a line continues the item above it, over blank lines too
     starts: list[str] = []  # what a reply or an own message must begin with to be a failure
     reply_coloured: list[str] = []  # failures that are drawn in the colour of replies
-    shared: bool = False  # failures stand where a reply's paragraphs stand, too
+    capabilities: list[Capability] = []
     tail: bool = False  # paragraphs after a failure belong to it
     confirm: list[str] = []  # one of these must follow a failure's head
     busy: list[str] = []  # in the footer or in the frame of the composer
     questions: list[str] = []
     limit_dialogs: list[str] = []
+    local: list[str] = []  # commands that the model never sees
+    clears: list[str] = msgspec.field(default_factory=lambda: ["/clear", "/new"])  # begin a conversation anew
+    cleared: list[str] = []  # a line that shows that a person begins anew
+    title: list[str] = []  # the pane's title while it works
     streams: bool = False  # has a composer only while it is idle
     hooks: Hooks | None = None
     backends: Wordings = msgspec.field(default_factory=Wordings)
@@ -153,6 +166,21 @@ class Look(Wordings, dict=True, kw_only=True):
         """Matches a line that begins an item; the name of the group that matched is its kind."""
         kinds = (f"(?P<{kind}>{'|'.join(self.items[kind])})" for kind in ITEM_KINDS if self.items.get(kind))
         return re.compile("|".join(kinds) or "(?!)")
+
+    @property
+    def bare_replies(self) -> bool:
+        """Whether a reply carries no mark."""
+        return "bareReplies" in self.capabilities
+
+    @property
+    def fails_as_reply(self) -> bool:
+        """Whether a failure carries the mark of a reply."""
+        return "failsAsReply" in self.capabilities
+
+    @property
+    def signs_below(self) -> bool:
+        """Whether it tells of a next try only beside a sign of work."""
+        return "signsBelow" in self.capabilities
 
     @property
     def marks_replies(self) -> bool:
@@ -202,6 +230,23 @@ class Look(Wordings, dict=True, kw_only=True):
     def question(self) -> re.Pattern[str]:
         """Matches a line in which the agent asks a person something."""
         return any_of(self.questions)
+
+    @cached_property
+    def new_start(self) -> re.Pattern[str]:
+        """Matches a line that shows that a person begins anew."""
+        return any_of(self.cleared)
+
+    @cached_property
+    def working_title(self) -> re.Pattern[str]:
+        """Matches the pane's title while the agent works."""
+        return any_of(self.title)
+
+    def is_local(self, prompt: str) -> bool | None:
+        """Whether a prompt is a command that the model never sees; None for a command that no file names."""
+        command = prompt.split(maxsplit=1)[0] if prompt[:1] == "/" else ""
+        if not command or "/" in command[1:]:
+            return False
+        return True if command in self.local or command in self.clears else None
 
     @cached_property
     def _starts(self) -> tuple[tuple[tuple[str, ...], bool], ...]:
@@ -326,6 +371,7 @@ def check(look: Look) -> None:
             raise ValueError(f"items.{kind} is no kind of item; one of {', '.join(ITEM_KINDS)}")
     places = {f"items.{kind}": patterns for kind, patterns in look.items.items()}
     places |= {"busy": look.busy, "questions": look.questions, "banner": look.banner}
+    places |= {"cleared": look.cleared, "title": look.title}
     places["prompts"] = [
         text for prompt in look.prompts for text in (prompt.head, prompt.more, prompt.above or "", prompt.unless or "")
     ]

@@ -1,9 +1,12 @@
 """Text as a terminal holds it: without its colours, with one colour looked up, and with nothing but its letters."""
 
 import re
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _PIECE = re.compile(r"\x1b\[([0-9;:]*)m")
+_RESET = re.compile(r"\x1b\[(?:0?|0;[0-9;:]*)m")
 _TYPED = {"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"', "\u2026": "..."}
 _TYPED |= {"\u2010": "-", "\u2011": "-", "\u2013": "-", "\u200b": "", "\ufeff": "", "\u2219": "·", "\u2022": "·"}
 
@@ -43,25 +46,42 @@ def squeezed(text: str) -> str:
     return text
 
 
-def colours(raw: list[str], row: int) -> list[tuple[str, RGB | None]]:
-    """The pieces of a physical line with their foreground, None being the terminal's own; state runs over line ends."""
-    state: RGB | None = None
-    for line in reversed(raw[:row]):
-        if codes := _PIECE.findall(line):
-            said, colour = _applied(";".join(codes))
-            if said:
-                state = colour
-                break
-    pieces: list[tuple[str, RGB | None]] = []
-    start = 0
-    line = raw[row]
+class Ink(NamedTuple):
+    """How a piece of text is drawn: its colour and its ground (None: the terminal's own), faint, in reverse."""
+
+    colour: RGB | None = None
+    ground: RGB | None = None
+    faint: bool = False
+    reverse: bool = False
+
+
+PLAIN = Ink()
+
+
+def pieces(raw: list[str], row: int) -> list[tuple[str, Ink]]:
+    """The pieces of a physical line with their ink, which runs over line ends."""
+    ink = _reached(raw, row)
+    found: list[tuple[str, Ink]] = []
+    start, line = 0, raw[row]
     for match in _PIECE.finditer(line):
         if match.start() > start:
-            pieces.append((ESCAPE.sub("", line[start : match.start()]), state))
-        said, colour = _applied(match[1])
-        state, start = colour if said else state, match.end()
-    pieces.append((ESCAPE.sub("", line[start:]), state))
-    return [piece for piece in pieces if piece[0]]
+            found.append((ESCAPE.sub("", line[start : match.start()]), ink))
+        ink, start = _dipped(ink, match[1]), match.end()
+    found.append((ESCAPE.sub("", line[start:]), ink))
+    return [piece for piece in found if piece[0]]
+
+
+def several_hues(text: str) -> bool:
+    """Whether visible text is drawn in more than one hue."""
+    ink, seen = PLAIN, set[str]()
+    for at, part in enumerate(_PIECE.split(text)):
+        if at % 2:
+            ink = _dipped(ink, part)
+        elif part and not part.isspace():
+            seen.add(hue(ink.colour))
+            if len(seen) > 1:
+                return True
+    return False
 
 
 def without_faint(raw: list[str], first: int, last: int) -> list[str]:
@@ -69,78 +89,73 @@ def without_faint(raw: list[str], first: int, last: int) -> list[str]:
 
     So is a letter in reverse before it: the cursor stands on the first letter of what the agent proposes.
     """
-    faint = reverse = False
     found: list[str] = []
-    for row, line in enumerate(raw[:last]):
-        pieces: list[tuple[str, bool, bool]] = []
-        start = 0
-        for match in [*_PIECE.finditer(line), None]:
-            piece = ESCAPE.sub("", line[start : match.start() if match else len(line)])
-            if piece:
-                pieces.append((piece, faint, reverse))
-            if match:
-                faint, reverse = _marked(match[1], faint, reverse)
-                start = match.end()
-        if row >= first:
-            shown = ""
-            for at, (piece, dim, turned) in enumerate(pieces):
-                cursor = turned and len(piece) == 1 and at + 1 < len(pieces) and pieces[at + 1][1]
-                shown += " " * len(piece) if dim or cursor else piece
-            found.append(shown.replace("\xa0", " ").rstrip())
+    for row in range(first, min(last, len(raw))):
+        shown = ""
+        drawn = pieces(raw, row)
+        for at, (piece, ink) in enumerate(drawn):
+            cursor = ink.reverse and len(piece) == 1 and at + 1 < len(drawn) and drawn[at + 1][1].faint
+            shown += " " * len(piece) if ink.faint or cursor else piece
+        found.append(shown.replace("\xa0", " ").rstrip())
     return found
 
 
-def _marked(codes: str, faint: bool, reverse: bool) -> tuple[bool, bool]:
-    """Whether text is faint, and in reverse, after the codes."""
-    numbers = codes.split(";")
+def _reached(raw: list[str], row: int) -> Ink:
+    """The ink that the rows above leave behind; read from the last reset on."""
+    first = row
+    while first > 0 and not _RESET.search(raw[first - 1]):
+        first -= 1
+    ink = PLAIN
+    for line in raw[max(first - 1, 0) : row]:
+        for codes in _PIECE.findall(line):
+            ink = _dipped(ink, codes)
+    return ink
+
+
+def _dipped(ink: Ink, codes: str) -> Ink:
+    changes = _changes(codes)
+    return changes if isinstance(changes, Ink) else ink._replace(**changes) if changes else ink
+
+
+@lru_cache(1000)  # a screen uses the same few again and again
+def _changes(codes: str) -> dict[str, Any] | Ink:
+    """What the codes of one sequence change; an Ink when they begin with a reset."""
+    changes: dict[str, Any] = {}
+    whole = False
+    fields = codes.split(";")
     at = 0
-    while at < len(numbers):
-        code = numbers[at]
-        if code in ("38", "48", "58") and at + 1 < len(numbers):
-            at += 5 if numbers[at + 1] == "2" else 3
-            continue
-        if code in ("", "0"):
-            faint = reverse = False
-        elif code in ("2", "22"):
-            faint = code == "2"
-        elif code in ("7", "27"):
-            reverse = code == "7"
-        at += 1
-    return faint, reverse
-
-
-def ground(line: str, column: int) -> RGB | None:
-    """The background under a column of a physical line, as far as that line says; None being the terminal's own."""
-    state: RGB | None = None
-    at = start = 0
-    for match in _PIECE.finditer(line):
-        at += len(ESCAPE.sub("", line[start : match.start()]))
-        if at > column:
-            break
-        start = match.end()
-        said, colour = _applied(match[1], 40)
-        state = colour if said else state
-    return state
-
-
-def _applied(codes: str, base: int = 30) -> tuple[bool, RGB | None]:
-    """Whether the codes say anything of the foreground (of the background with base 40), and what."""
-    numbers = [int(code[:9] or 0) for code in codes.replace(":", ";").split(";")]
-    said, colour, at = False, None, 0
-    while at < len(numbers):
-        code = numbers[at]
-        if code in (38, 48) and at + 1 < len(numbers):
-            size = 5 if numbers[at + 1] == 2 else 3
-            if code == base + 8:
-                said, colour = True, _wide(numbers[at + 1 : at + size])
+    while at < len(fields):
+        code, *sub = (int(number[:9] or 0) for number in fields[at].split(":"))
+        if code in _WIDE and not sub:
+            size = 4 if fields[at + 1 : at + 2] == ["2"] else 2
+            sub = [int(number[:9] or 0) if number.isdigit() else 0 for number in fields[at + 1 : at + 1 + size]]
             at += size
-            continue
-        if code in (0, base + 9):
-            said, colour = True, None
-        elif base <= code <= base + 7 or base + 60 <= code <= base + 67:
-            said, colour = True, _NAMED[code - base if code < base + 8 else code - base - 52]
+        elif code in _WIDE and sub[0] == 2:
+            sub = [2, *sub[-3:]]  # a colour space may stand before the three
+        if code == 0:
+            whole, changes = True, {}
+        else:
+            changes |= _change(code, sub)
         at += 1
-    return said, colour
+    return PLAIN._replace(**changes) if whole else changes
+
+
+_WIDE = {38: "colour", 48: "ground", 58: ""}  # 58 is the colour of underlines
+_FLAGS = {2: ("faint", True), 22: ("faint", False), 7: ("reverse", True), 27: ("reverse", False)}
+
+
+def _change(code: int, sub: list[int]) -> dict[str, Any]:
+    if code in _WIDE:
+        return {_WIDE[code]: _wide(sub)} if _WIDE[code] else {}
+    if code in _FLAGS:
+        name, value = _FLAGS[code]
+        return {name: value}
+    for name, base in (("colour", 30), ("ground", 40)):
+        if code == base + 9:
+            return {name: None}
+        if base <= code <= base + 7 or base + 60 <= code <= base + 67:
+            return {name: _NAMED[code - base if code < base + 8 else code - base - 52]}
+    return {}
 
 
 def _wide(numbers: list[int]) -> RGB | None:
@@ -165,3 +180,13 @@ def hue(colour: RGB | None) -> str:
         return "plain"
     red, green, blue = colour
     return "warm" if red >= green * 0.95 and blue < red * 0.85 else "cool"
+
+
+def is_warm(colour: RGB | None) -> bool:
+    """Whether a colour is one that agents draw failures in."""
+    return hue(colour) == "warm"
+
+
+def is_red(colour: RGB | None) -> bool:
+    """Whether a colour is red, and no yellow or orange."""
+    return colour is not None and hue(colour) == "warm" and colour[1] < colour[0] * 0.65

@@ -10,8 +10,9 @@ import pytest
 from fleettools import records
 from fleettools.adapters import agentfiles
 from fleettools.screens.blocks import Screen
-from fleettools.screens.evidence import rule_of
-from fleettools.screens.judge import WHY, judge, screen_id, weigh
+from fleettools.screens.case import WHY
+from fleettools.screens.causes import rule_of
+from fleettools.screens.judge import judge, screen_id, weigh
 from fleettools.screens.patterns import Kind, Own, Rules
 from fleettools.screens.sgr import squeezed
 

@@ -1,0 +1,81 @@
+"""One pane before the judge: what it is about, what was read of it, and the words for what became of it."""
+
+from typing import NamedTuple
+
+from fleettools import records
+from fleettools.screens import causes
+from fleettools.screens.blocks import Screen
+from fleettools.screens.look import Look
+from fleettools.screens.patterns import Own, Rules, Search
+
+# What a cause means, in words that no agent fails with: they reach people and leads as `failureReason`.
+WHY = {
+    "overload": "the backend had no room",
+    "server": "the backend broke down",
+    "network": "the backend was out of reach",
+    "auth": "the backend did not let the account in",
+    "rate_limit": "the backend took no more for the moment",
+    "concurrency": "the backend took no more at the same time",
+    "model": "the backend does not have that model",
+    "context": "the turn is longer than the model takes",
+    "request": "the backend did not take what it was sent",
+    "quota": "the account's plan is used up",
+    "credits": "the account's money is used up",
+    "unknown": "it could not go on",
+}
+
+
+class Outcome(NamedTuple):
+    """What is known about a turn. `inferred`: an end that no mark of the agent's shows."""
+
+    outcome: records.Outcome
+    reason: str
+    line: str = ""
+    pattern: str | None = None
+    cause: str | None = None
+    attempt: int | None = None
+    text: str = ""
+    stopped: bool = False
+    inferred: bool = False
+
+
+class Case:
+    """One pane before the judge."""
+
+    def __init__(self, pane: records.Pane, look: Look | None, rules: Rules) -> None:
+        self.pane, self.look, self.rules = pane, look, rules
+        self.notes: list[str] = []
+        self.search = Search()
+        self.screen = Screen(pane.text or "", look or Look(name=pane.agent or ""))
+        self.path: records.Path = "block" if self.screen.prompts else "raw"
+
+    @property
+    def is_fast(self) -> bool:
+        """Whether the turn lasted less than the configured least; unknown seconds are not fast."""
+        seconds = self.pane.turn.seconds if self.pane.turn else None
+        return seconds is not None and seconds < self.rules.min_turn_seconds
+
+    def own(self, lines: list[str]) -> Outcome | None:
+        """What an operator's patterns say of these lines, exhaustion first."""
+        return self.searched("exhausted", self.rules.exhausted.own, lines) or self.searched(
+            "backend_error", self.rules.error.own, lines
+        )
+
+    def searched(self, kind: records.Outcome, own: tuple[Own, ...], lines: list[str]) -> Outcome | None:
+        """The failure of a kind that one of the patterns finds in the lines."""
+        hit = self.search.first(own, lines) if own else None
+        if hit is None:
+            return None
+        pattern, line = hit
+        text = "\n".join(lines)
+        cause = causes.cause_of(self.screen.look, text)[0]
+        if (kind == "exhausted") != (cause in ("quota", "credits")):
+            cause = "unknown"
+        return Outcome(kind, f"matches {pattern.key}", line, pattern.key, cause, text=text)
+
+
+def is_long_wait(text: str) -> bool:
+    """Whether the wait that a text names is so long that something is used up."""
+    from fleettools.screens import resets
+
+    return resets.wait_seconds(text) >= resets.LONG_WAIT

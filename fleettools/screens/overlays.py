@@ -1,0 +1,130 @@
+"""What lies over a screen and is not the turn's: popups above a composer, hints beside it, dialogs in its place."""
+
+from typing import Literal, NamedTuple
+
+from fleettools.screens import composer
+from fleettools.screens.composer import Frame, is_rule
+from fleettools.screens.look import Look, compiled
+
+FOOT = 12  # so many rows at the foot of a screen may name the keys of a dialog
+GAP = 3  # so many blank rows above it show that nothing goes on below it
+POPUP = 16  # a popup is at most this high
+_HIGHEST = 60  # rows of a dialog
+_BORDER = frozenset("╭┌┏▔")
+
+# Keys that a dialog waits for. Signs of work name keys, too, behind a clock or dots.
+_KEY = (
+    r"(?:enter|return|↵|⏎|esc(?:ape)?|tab|space|shift\+tab|ctrl\+\w|[↑↓←→](?:/?[↑↓←→])*|arrow keys|any (?:other )?key)"
+)
+_KEYS = rf"(?i)(?:^|[\s·•,(\[│|]){_KEY}[\])]?:? (?:or \w+ )?(?:to )?(?!for\b)[a-z]{{2,}}"
+_BUTTONS = r"(?i)(?:\[\w\]|\(\w\)) ?\w[^\[(]*\s{2,}.*(?:\[\w\]|\(\w\)) ?\w|\b\w+ \([a-z]\)\s.*\b\w+ \([a-z]\)"
+_MARKED = r"\W{0,4}[❯›●▸→▶>] ?\S"
+_CHOICE = r"\W{0,4}[❯›●▸→▶>]\s*\d+[.)] \S"
+_AT_WORK = r"(?i)\((?:\d+[hms] ?)+|\(?\besc(?:ape)? to (?:interrupt|stop)|…|\.\.\. \(|^\s*[⠁-⣿]"
+
+
+class Cover(NamedTuple):
+    """What lies over the rows from `top` on: a `popup` above the composer, or a `dialog` in its place.
+
+    `line` names it; `hides`: whether the turn may go on beneath it.
+    """
+
+    kind: Literal["popup", "dialog", "editor"]
+    top: int
+    line: str
+    hides: bool
+
+
+def find(lines: list[str], frame: Frame | None, look: Look) -> Cover | None:
+    """What lies over the foot of a screen, None when nothing does."""
+    if frame is not None:
+        return _popup(lines, frame, look)
+    return _editor(lines) or _dialog(lines, look)
+
+
+def above_hints(lines: list[str], end: int, width: int) -> int:
+    """The row above which the turn ends, hints at the right above the composer left out."""
+    row = end
+    for _ in range(3):
+        while row > 0 and not lines[row - 1]:
+            row -= 1
+        line = lines[row - 1] if row else ""
+        indent = len(line) - len(line.lstrip())
+        beside = indent >= 20 or (indent >= 6 and len(line) >= width - 4 > 40)
+        if not beside or (row > 1 and lines[row - 2]):
+            break
+        row -= 1
+        end = row
+    return end
+
+
+def _popup(lines: list[str], frame: Frame, look: Look) -> Cover | None:
+    """The list that a composer offers for what is typed: the rows right above it, without a blank one between."""
+    words = composer.state(frame, look.composer).text
+    if not (words.startswith(("/", "@")) or " @" in words):
+        return None
+    top = frame.top
+    while top > 0 and lines[top - 1] and frame.top - top < POPUP:
+        top -= 1
+    return Cover("popup", top, lines[top], _abuts(lines, top)) if top < frame.top else None
+
+
+def _editor(lines: list[str]) -> Cover | None:
+    """An editor over the whole screen, as vi and nano draw it."""
+    tildes = sum(line == "~" for line in lines[-FOOT:])
+    nano = any(line.lstrip().startswith("GNU nano") for line in lines[:2])
+    return Cover("editor", 0, lines[0], True) if tildes >= FOOT - 2 or nano else None
+
+
+def _dialog(lines: list[str], look: Look) -> Cover | None:
+    row = len(lines) - 1
+    for at in range(row, max(row - _HIGHEST, -1), -1):
+        line = lines[at]
+        if line and (look.question.search(line) or (at > row - FOOT and not look.streams and _waits(lines, at, look))):
+            top = _top(lines, at, look)
+            return Cover("dialog", top, line, _abuts(lines, top))
+    return None
+
+
+def _waits(lines: list[str], at: int, look: Look) -> bool:
+    """Whether a row shows that a key is waited for: numbered choices, buttons, or the names of two keys."""
+    line = lines[at]
+    if compiled(_CHOICE).match(line):
+        return True
+    match = look.head.match(line)
+    if compiled(_AT_WORK).search(line) or look.busy_sign.search(line) or (match and match.lastgroup == "chrome"):
+        return False
+    if compiled(_BUTTONS).search(line):
+        return True
+    keys = len(compiled(_KEYS).findall(line))
+    return keys > 1 or (keys == 1 and any(compiled(_MARKED).match(each) for each in lines[max(at - FOOT, 0) : at]))
+
+
+def _top(lines: list[str], at: int, look: Look) -> int:
+    """The first row of the dialog that names its keys in row `at`: its frame, or what stands below the last item."""
+    row = at
+    while row > 0 and lines[row].lstrip()[:1] in ("│", "┃", "║"):
+        row -= 1
+    if row < at and lines[row].lstrip()[:1] in _BORDER:
+        return row
+    top = None
+    while row > 0 and at - row < _HIGHEST:
+        line = lines[row - 1]
+        if line and (is_rule(line) or line.lstrip()[:1] in _BORDER):
+            top = row - 1
+        elif line and not compiled(_CHOICE).match(line) and _heads(line, look):
+            while top is None and row < at and lines[row]:
+                row += 1
+            break
+        row -= 1
+    return row if top is None else top
+
+
+def _heads(line: str, look: Look) -> bool:
+    match = look.head.match(line)
+    return bool(match and match.lastgroup != "chrome") or any(compiled(each.head).match(line) for each in look.prompts)
+
+
+def _abuts(lines: list[str], top: int) -> bool:
+    """Whether what stands above ends so close by that it may go on below."""
+    return any(lines[max(top - GAP, 0) : top])
