@@ -112,6 +112,12 @@ class Screen:
         rows = self.lines[self.start :] if self.look.cleared else []
         return next((line for line in rows if self.look.new_start.search(line)), "")
 
+    @property
+    def marked_above(self) -> bool:
+        """Whether a turn before the last one shows the agent's mark of its end."""
+        above = parse(self.lines, 0, self.prompts[-1].row, self.look, self.margin) if self.prompts else []
+        return any(item.kind in ("done", "end") for item in above)
+
     def _parse(self, start: int, end: int) -> list[Item]:
         failed = self.failure
         if failed is None or not start <= failed.row < end:

@@ -154,12 +154,13 @@ def _line(lines: list[str], look: ComposerLook) -> Frame | None:
         match = pattern.match(lines[top])
         if match is None:
             continue
-        if _is_choice(match[1] or ""):
+        typed = lines[top] if lines[top][:1] in COMMANDS else match[1] or ""
+        if _is_choice(typed):
             return None
         bottom = top + 1
         while bottom < len(lines) and lines[bottom].startswith("  "):
             bottom += 1
-        return Frame(top, bottom, "\n".join((match[1] or "", *(line.strip() for line in lines[top + 1 : bottom]))))
+        return Frame(top, bottom, "\n".join((typed, *(line.strip() for line in lines[top + 1 : bottom]))))
     return None
 
 

@@ -147,6 +147,7 @@ ORDER: tuple[tuple[str, Callable[[Case], Outcome | None]], ...] = (
     ("a person stopped the turn, there was none, or the agent has left", signs.stopped),
     ("the last item is the agent's own failure", _failed),
     ("nothing of the model's stands below the prompt yet", signs.unearned),
+    ("a draft hides the sign of work, and the end is not marked", signs.unfinished),
     ("a turn that ended at once has failed", _too_fast),
     ("the turn has ended well", _ended),
 )

@@ -153,6 +153,7 @@ class Look(Wordings, dict=True, kw_only=True):
     busy: list[str] = []  # in the footer or in the frame of the composer
     questions: list[str] = []
     limit_dialogs: list[str] = []
+    menus: list[str] = []  # dialogs that only a person opens
     local: list[str] = []  # commands that the model never sees
     clears: list[str] = msgspec.field(default_factory=lambda: ["/clear", "/new"])  # begin a conversation anew
     cleared: list[str] = []  # a line that shows that a person begins anew
@@ -230,6 +231,11 @@ class Look(Wordings, dict=True, kw_only=True):
     def question(self) -> re.Pattern[str]:
         """Matches a line in which the agent asks a person something."""
         return any_of(self.questions)
+
+    @cached_property
+    def menu(self) -> re.Pattern[str]:
+        """Matches a line of a dialog that only a person opens."""
+        return any_of(self.menus)
 
     @cached_property
     def new_start(self) -> re.Pattern[str]:
@@ -371,7 +377,7 @@ def check(look: Look) -> None:
             raise ValueError(f"items.{kind} is no kind of item; one of {', '.join(ITEM_KINDS)}")
     places = {f"items.{kind}": patterns for kind, patterns in look.items.items()}
     places |= {"busy": look.busy, "questions": look.questions, "banner": look.banner}
-    places |= {"cleared": look.cleared, "title": look.title}
+    places |= {"cleared": look.cleared, "title": look.title, "menus": look.menus}
     places["prompts"] = [
         text for prompt in look.prompts for text in (prompt.head, prompt.more, prompt.above or "", prompt.unless or "")
     ]

@@ -19,6 +19,9 @@ _KEY = (
 _KEYS = rf"(?i)(?:^|[\s·•,(\[│|]){_KEY}[\])]?:? (?:or \w+ )?(?:to )?(?!for\b)[a-z]{{2,}}"
 _BUTTONS = r"(?i)(?:\[\w\]|\(\w\)) ?\w[^\[(]*\s{2,}.*(?:\[\w\]|\(\w\)) ?\w|\b\w+ \([a-z]\)\s.*\b\w+ \([a-z]\)"
 _MARKED = r"\W{0,4}[❯›●▸→▶>] ?\S"
+_COMMAND = r"\W{0,4}/[\w:.-]+(?:\s|$)"
+_TABLE = r"(?i)(?:^|\s{2,})(?:[@!/?]|(?:ctrl|alt|shift)\+\S+|esc(?: esc)?|tab) (?=[a-z])"
+_CELLS = 4  # so many keys with their meaning are a table
 _CHOICE = r"\W{0,4}[❯›●▸→▶>]\s*\d+[.)] \S"
 _AT_WORK = r"(?i)\((?:\d+[hms] ?)+|\(?\besc(?:ape)? to (?:interrupt|stop)|…|\.\.\. \(|^\s*[⠁-⣿]"
 
@@ -59,14 +62,27 @@ def above_hints(lines: list[str], end: int, width: int) -> int:
 
 
 def _popup(lines: list[str], frame: Frame, look: Look) -> Cover | None:
-    """The list that a composer offers for what is typed: the rows right above it, without a blank one between."""
+    """What a composer offers above it: a list for a command or a name that is typed, or a table of keys."""
+    row = frame.top
+    while row > 0 and frame.top - row < 2 and not lines[row - 1]:
+        row -= 1
+    if not row or not lines[row - 1]:
+        return None
+    near = row == frame.top
+    top = row - 1
+    while top > 0 and lines[top - 1] and row - top < POPUP:
+        top -= 1
+    shown = lines[top:row]
     words = composer.state(frame, look.composer).text
+    if sum(len(compiled(_TABLE).findall(line)) for line in shown) >= _CELLS:
+        return Cover("popup", top, lines[top], _abuts(lines, top))
     if not (words.startswith(("/", "@")) or " @" in words):
         return None
-    top = frame.top
-    while top > 0 and lines[top - 1] and frame.top - top < POPUP:
-        top -= 1
-    return Cover("popup", top, lines[top], _abuts(lines, top)) if top < frame.top else None
+    if not near and _names_keys(lines[row - 1]):
+        top = _top(lines, row - 1, look)
+    elif not near and not any(compiled(_COMMAND).match(line) for line in shown):
+        return None
+    return Cover("popup", top, lines[top], _abuts(lines, top))
 
 
 def _editor(lines: list[str]) -> Cover | None:
@@ -96,8 +112,16 @@ def _waits(lines: list[str], at: int, look: Look) -> bool:
         return False
     if compiled(_BUTTONS).search(line):
         return True
-    keys = len(compiled(_KEYS).findall(line))
-    return keys > 1 or (keys == 1 and any(compiled(_MARKED).match(each) for each in lines[max(at - FOOT, 0) : at]))
+    if _names_keys(line):
+        return True
+    return bool(compiled(_KEYS).search(line)) and any(
+        compiled(_MARKED).match(each) for each in lines[max(at - FOOT, 0) : at]
+    )
+
+
+def _names_keys(line: str) -> bool:
+    """Whether a line names two keys and what they do."""
+    return len(compiled(_KEYS).findall(line)) > 1
 
 
 def _top(lines: list[str], at: int, look: Look) -> int:

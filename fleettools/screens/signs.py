@@ -1,8 +1,8 @@
 """What an agent shows while a turn goes on or stands still: at work, trying again, asking, stopped."""
 
-from fleettools.screens import causes, evidence
+from fleettools.screens import causes, composer, evidence
 from fleettools.screens.case import Case, Outcome, is_long_wait
-from fleettools.screens.items import BARE, Item
+from fleettools.screens.items import Item
 from fleettools.screens.look import compiled
 from fleettools.screens.sgr import squeezed
 
@@ -37,9 +37,12 @@ def _is_named(case: Case) -> bool:
 
 
 def _is_opened(case: Case) -> bool:
-    """Whether a local command stands above the dialog."""
+    """Whether a person opened the dialog: a local command stands above it, or the agent's file says so."""
     screen = case.screen
-    return bool(screen.asked) and (not screen.prompts or screen.asked[-1].row > screen.prompts[-1].row)
+    if screen.asked and (not screen.prompts or screen.asked[-1].row > screen.prompts[-1].row):
+        return True
+    rows = screen.lines[screen.end :] if screen.look.menus else []
+    return any(screen.look.menu.search(line) for line in rows)
 
 
 def _limit(case: Case) -> Outcome | None:
@@ -163,7 +166,7 @@ def empty(case: Case) -> Outcome | None:
         return None
     if case.screen.fresh:
         return Outcome("idle", "no turn yet", stopped=True)
-    if case.pane.turn:
+    if case.pane.turn or case.screen.asked:
         return Outcome("stale", "nothing is on the screen that would tell of the turn")
     return Outcome("idle", "nothing is on the screen")
 
@@ -216,5 +219,19 @@ def unearned(case: Case) -> Outcome | None:
         return None
     if any(item.kind in ("end", "done") for item in screen.items):
         return None
-    said = [item for item in screen.items if item.kind not in BARE]
-    return Outcome("working", "nothing of the model's stands below the prompt yet", said[-1].lines[0] if said else "")
+    said = screen.telling
+    line = said[-1].lines[0] if said else ""
+    if any(item.kind == "plain" for item in said):
+        return Outcome("stale", "what nobody knows stands where the turn should", line)
+    return Outcome("working", "nothing of the model's stands below the prompt yet", line)
+
+
+def unfinished(case: Case) -> Outcome | None:
+    """While a draft stands in its composer, some agent shows no sign of work: only the missing end mark tells."""
+    screen = case.screen
+    if not screen.prompts or evidence.is_marked(screen) or evidence.drawn(screen)[-1:] == []:
+        return None
+    state = composer.state(screen.frame, screen.look.composer)
+    if state.state != "draft" or state.text[:1] in composer.COMMANDS or not screen.marked_above:
+        return None
+    return Outcome("working", "a draft stands in the composer, and the end of the turn is not marked as others are")

@@ -56,7 +56,7 @@ def test_a_composer_for_something_else_than_prompts_is_never_empty(agent: str, l
     look = agentfiles.load(agent)
     assert look is not None
     state = composer("\n".join(lines), look).state
-    assert state == ("absent" if agent == "codex" else "draft")
+    assert state == "draft"
 
 
 # Rule: what stands faint in the composer is proposed by the agent; what a person typed before it is a draft.
