@@ -25,6 +25,8 @@ class Screen:
         self.lines = _without_bar(lines_of(text), look.scrollbar) if look.scrollbar else lines_of(text)
         self.frame = composer.find(self.lines, look.composer)
         self.cover = overlays.find(self.lines, self.frame, look)
+        if self.cover and self.cover.kind == "dialog":
+            self.frame = None  # the field of a dialog, if anything
         self.end = self._end()
         self.failure: Item | None = None
         self.margin: int | None = None
@@ -108,7 +110,7 @@ class Screen:
         last = self.asked[-1] if self.asked else None
         if last and last.row >= self.start and last.text.split(maxsplit=1)[0] in self.look.clears:
             below = self._parse(last.after, self.end)
-            return "" if any(self._works(item) for item in below) else self.lines[last.row]
+            return "" if any(item.kind in MODELS for item in below) else self.lines[last.row]
         rows = self.lines[self.start :] if self.look.cleared else []
         return next((line for line in rows if self.look.new_start.search(line)), "")
 

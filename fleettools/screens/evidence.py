@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fleettools.screens import causes
 from fleettools.screens.blocks import Screen
 from fleettools.screens.items import Item
-from fleettools.screens.look import compiled
+from fleettools.screens.look import Look, compiled
 from fleettools.screens.scrub import scrubbed
 from fleettools.screens.sgr import squeezed
 
@@ -46,7 +46,14 @@ _MEND = (
     r"(?i)^[^\d\W].* · (?:please )?(?:run|use|fix|check|set|try|see) [`'\"]?(?:/[a-z][\w-]+|gcloud |aws |az |"
     r"external |the environment variable|[a-z]+_[a-z]+_[a-z_]+)"
 )
+_RESETS = r"(?i)[·∙•] ?resets? (?:at |in |on )?(?:\d|[a-z]{3,9} \d)"  # behind the agent's own dot
+_WHEN = r"(?i)\breset\w* (?:at |in |on )?\d|\|\d{10}\b"
 _NEARLY = r"\b\d{1,3}(?:\.\d+)? ?%"  # so much of a limit is used, or left
+# What an agent remarks on besides its turn; and what says that the turn goes on all the same.
+_OTHERS = (
+    r"(?i)\b(?:mcp|hooks?|skills?|plugins?|extensions?|updated?s?|telemetry|lsp|deprecated|version|tips?|auto mode|"
+    r"config(?:uration)?|metadata|compacted|automatically switched|fall(?:s|ing|en)? back|fallback)\b"
+)
 MODELS = frozenset({"reply", "tool", "done"})
 
 
@@ -209,6 +216,9 @@ def failing(screen: Screen, notes: list[str]) -> list[Item]:
         doubt = doubt_of(Candidate(screen, items, at, sign))
         if doubt is not None:
             notes.append(f"{_shown(items[at])}: {doubt.value}")
+            if doubt is Doubt.COLOUR and not run and at > 0 and screen.burns(items[at - 1]):
+                at -= 1  # a remark on the failure above it
+                continue
             break
         run.append(items[at])
         at -= 1
@@ -227,13 +237,15 @@ def sign_of(screen: Screen, items: list[Item], at: int) -> Sign | None:
     item, look = items[at], screen.look
     if item.kind == "error":
         return Sign.PLACE
-    if item.kind not in ("own", "reply", "plain", "notice") or _is_nearly(item):
+    if item.kind not in ("own", "reply", "plain", "notice"):
         return None
     alone = bool(screen.prompts) and not is_earned(screen, items[:at])
     if item.kind == "notice" and not alone:
         return None
     if look.begins(item.opening) or (item.kind == "own" and look.begins(item.first)):
         return Sign.WORDS
+    if _is_aside(look, item):
+        return None
     if (item.kind in ("own", "plain") or (item.kind == "reply" and look.fails_as_reply)) and screen.burns(item):
         return Sign.COLOUR
     return _told(screen, item, alone)
@@ -252,20 +264,20 @@ def _told(screen: Screen, item: Item, alone: bool) -> Sign | None:
     code = causes.status_of(head)
     if causes.has_body(text) and (code or causes.BODY.search(head)):
         return Sign.BODY
-    if item.kind == "reply":
+    if item.kind == "reply" or (item.kind == "own" and compiled(_RESETS).search(text)):
         return Sign.WORDS if _is_addressed(screen, item) else None
-    if alone and code:
+    if alone and (code or (item.kind == "own" and compiled(_WHEN).search(text))):
         return Sign.BODY
     known = alone and item.kind == "notice" and causes.rule_of(look, text, (True, True))
     return Sign.WORDS if known else None
 
 
 def _is_addressed(screen: Screen, item: Item) -> bool:
-    """Whether one short paragraph tells a person about the account, or what to run."""
+    """Whether one short paragraph tells a person about the account, when a limit resets, or what to run."""
     text = item.text
     if item.paragraphs > 1 or len(item.lines) > 3 or len(text) > 240:
         return False
-    if compiled(_MEND).search(text) and len(text) < 120:
+    if (compiled(_MEND).search(text) and len(text) < 120) or compiled(_RESETS).search(text):
         return True
     return bool(compiled(_ADDRESSED).match(text)) and causes.rule_of(screen.look, text, (True, True)) is not None
 
@@ -281,9 +293,12 @@ def _is_remark(screen: Screen, items: list[Item], at: int) -> bool:
     return False
 
 
-def _is_nearly(item: Item) -> bool:
-    """Whether a remark tells how much of a limit is used."""
-    return item.kind in ("own", "notice", "plain") and bool(compiled(_NEARLY).search(item.lines[0]))
+def _is_aside(look: Look, item: Item) -> bool:
+    """Whether a message is about something else than the turn: how much of a limit is used, a hook, an update."""
+    text = item.text
+    if item.kind in ("own", "notice", "plain") and any(phrase in item.words for phrase in look.innocent):
+        return True
+    return bool(compiled(_NEARLY).search(text[:120]) or compiled(_OTHERS).search(text[:120]))
 
 
 def doubt_of(case: Candidate) -> Doubt | None:

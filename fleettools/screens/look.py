@@ -145,6 +145,7 @@ class Look(Wordings, dict=True, kw_only=True):
     aligned: bool = False  # the glyphs of all items stand in the column of the prompts' own
     scrollbar: str = ""  # the glyphs of one that runs down the last column
     indent: int = 2  # from this column on a line continues the item above it, over blank lines too
+    marks: list[str] = []  # what the agent puts before a failure, whatever it says
     starts: list[str] = []  # what a reply or an own message must begin with to be a failure
     reply_coloured: list[str] = []  # failures that are drawn in the colour of replies
     capabilities: list[Capability] = []
@@ -256,10 +257,10 @@ class Look(Wordings, dict=True, kw_only=True):
 
     @cached_property
     def _starts(self) -> tuple[tuple[tuple[str, ...], bool], ...]:
-        return tuple((_parts(phrase.removesuffix("*")), phrase.endswith("*")) for phrase in self.starts)
+        return tuple((_parts(phrase.removesuffix("*")), phrase.endswith("*")) for phrase in (*self.marks, *self.starts))
 
     def begins(self, words: str) -> bool:
-        """Whether the squeezed words begin with one of `starts`; a mark or nothing follows one that has no `*` last."""
+        """Whether the squeezed words begin with one of `marks` or `starts`; only a `*` at its end lets words follow."""
         for parts, more in self._starts:
             at = _past(parts, words) if words.startswith(parts[0]) else -1
             if at >= 0 and (more or words[at : at + 1] in _MARKS):

@@ -20,7 +20,9 @@ _KEYS = rf"(?i)(?:^|[\s·•,(\[│|]){_KEY}[\])]?:? (?:or \w+ )?(?:to )?(?!for\
 _BUTTONS = r"(?i)(?:\[\w\]|\(\w\)) ?\w[^\[(]*\s{2,}.*(?:\[\w\]|\(\w\)) ?\w|\b\w+ \([a-z]\)\s.*\b\w+ \([a-z]\)"
 _MARKED = r"\W{0,4}[❯›●▸→▶>] ?\S"
 _COMMAND = r"\W{0,4}/[\w:.-]+(?:\s|$)"
-_TABLE = r"(?i)(?:^|\s{2,})(?:[@!/?]|(?:ctrl|alt|shift)\+\S+|esc(?: esc)?|tab) (?=[a-z])"
+_CELL = r"(?i)(?:^|\s{2,})(?:[@!/?]|(?:ctrl|alt|shift)\+\S+|esc(?: esc)?|tab) (?=[a-z])"
+_CHOOSES = r"(?i)(?:enter|return|↵|⏎)[\])]?:? (?:to )?(?:select|choose|confirm|open|set)"
+_CLOSES = r"(?i)esc(?:ape)?[\])]?:? (?:to )?(?:cancel|close|go back|back|exit|dismiss)"
 _CELLS = 4  # so many keys with their meaning are a table
 _CHOICE = r"\W{0,4}[❯›●▸→▶>]\s*\d+[.)] \S"
 _AT_WORK = r"(?i)\((?:\d+[hms] ?)+|\(?\besc(?:ape)? to (?:interrupt|stop)|…|\.\.\. \(|^\s*[⠁-⣿]"
@@ -41,7 +43,7 @@ class Cover(NamedTuple):
 def find(lines: list[str], frame: Frame | None, look: Look) -> Cover | None:
     """What lies over the foot of a screen, None when nothing does."""
     if frame is not None:
-        return _popup(lines, frame, look)
+        return _picker(lines, frame, look) or _table(lines, frame) or _popup(lines, frame, look)
     return _editor(lines) or _dialog(lines, look)
 
 
@@ -61,26 +63,46 @@ def above_hints(lines: list[str], end: int, width: int) -> int:
     return end
 
 
+def _picker(lines: list[str], frame: Frame, look: Look) -> Cover | None:
+    """A dialog with a field to search in, which looks like a composer: the keys below it choose and close."""
+    for row in range(frame.bottom, min(frame.bottom + 3, len(lines))):
+        keys = " ".join(line.strip() for line in lines[row : row + 2])
+        if compiled(_CHOOSES).search(keys) and compiled(_CLOSES).search(keys):
+            return Cover("dialog", _top(lines, frame.top, look), lines[row], False)
+    return None
+
+
+def _table(lines: list[str], frame: Frame) -> Cover | None:
+    """A table of keys and their meaning above the composer."""
+    rows = range(max(frame.top - FOOT, 0), frame.top)
+    cells = {row: len(compiled(_CELL).findall(lines[row])) for row in rows if lines[row]}
+    wide = [row for row, count in cells.items() if count > 1]
+    if sum(cells[row] for row in wide) < _CELLS:
+        return None
+    top = wide[0]
+    while top > 0 and lines[top - 1] and not is_rule(lines[top]):
+        top -= 1
+    return Cover("popup", top, lines[top], _abuts(lines, top))
+
+
 def _popup(lines: list[str], frame: Frame, look: Look) -> Cover | None:
-    """What a composer offers above it: a list for a command or a name that is typed, or a table of keys."""
+    """The list that a composer offers for a command or a name that is typed, above it or in its frame."""
+    if sum(bool(compiled(_COMMAND).match(line)) for line in frame.text.split("\n")) > 2:
+        return Cover("popup", frame.top, lines[frame.top], _abuts(lines, frame.top))
+    words = composer.state(frame, look.composer).text
+    if not (words.startswith(("/", "@")) or " @" in words):
+        return None
     row = frame.top
     while row > 0 and frame.top - row < 2 and not lines[row - 1]:
         row -= 1
     if not row or not lines[row - 1]:
         return None
-    near = row == frame.top
     top = row - 1
     while top > 0 and lines[top - 1] and row - top < POPUP:
         top -= 1
-    shown = lines[top:row]
-    words = composer.state(frame, look.composer).text
-    if sum(len(compiled(_TABLE).findall(line)) for line in shown) >= _CELLS:
-        return Cover("popup", top, lines[top], _abuts(lines, top))
-    if not (words.startswith(("/", "@")) or " @" in words):
-        return None
-    if not near and _names_keys(lines[row - 1]):
+    if row < frame.top and _names_keys(lines[row - 1]):
         top = _top(lines, row - 1, look)
-    elif not near and not any(compiled(_COMMAND).match(line) for line in shown):
+    elif row < frame.top and not any(compiled(_COMMAND).match(line) for line in lines[top:row]):
         return None
     return Cover("popup", top, lines[top], _abuts(lines, top))
 
@@ -98,7 +120,8 @@ def _dialog(lines: list[str], look: Look) -> Cover | None:
         line = lines[at]
         if line and (look.question.search(line) or (at > row - FOOT and not look.streams and _waits(lines, at, look))):
             top = _top(lines, at, look)
-            return Cover("dialog", top, line, _abuts(lines, top))
+            # One in a box of its own lies over the turn; one below a rule pushes the turn up.
+            return Cover("dialog", top, line, lines[top].lstrip()[:1] in "╭┌┏" and _abuts(lines, top))
     return None
 
 
