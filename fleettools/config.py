@@ -97,6 +97,12 @@ class Notify(Section):
     reminders: list[Seconds] = msgspec.field(default_factory=lambda: [60.0, 300.0, 900.0])
 
 
+class Journal(Section):
+    """For how many days fleetd keeps what happened; 0 for no journal."""
+
+    days: Count = 30
+
+
 class Health(Section):
     """What the health check is told to do."""
 
@@ -121,6 +127,7 @@ class Config(Section):
     agents: str | None = None
     discover: Literal["auto", "off"] = "auto"
     state: str | None = None
+    journal: Journal = msgspec.field(default_factory=Journal)
     health: Health = msgspec.field(default_factory=Health)
 
     def credential_of(self, profile: str | None) -> str | None:

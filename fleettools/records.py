@@ -182,6 +182,23 @@ class VerdictHead(msgspec.Struct, kw_only=True, tag_field="type", tag="verdict")
     target: str | None = None
 
 
+class Heading(msgspec.Struct, kw_only=True, rename="camel"):
+    """So much of any record of ours as fleetd has to know; the fields are those of the verdict."""
+
+    type: str
+    ts: Time
+    server: str | None = None
+    target: str | None = None
+    gone: bool | None = None
+    unmarked: bool | None = None
+    profile: str | None = None
+    lead: str | None = None
+    role: Role | None = None
+    outcome: str | None = None
+    event: str | None = None
+    resolved: bool | None = None
+
+
 class Tmux(Record, kw_only=True, tag="tmux"):
     """A tmux server came, went, or does not answer. Only `down` releases members."""
 
@@ -478,7 +495,7 @@ def decode(line: bytes, cls: type[R]) -> R:
     except RecursionError:
         raise BadInput("nested too deeply", "expected one flat JSON object") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        name, what = cls.__struct_config__.tag, str(error)
+        name, what = cls.__struct_config__.tag or "known", str(error)
         if what == _NEWER:
             raise BadInput(f"a {name} record whose v is higher than 1", "update fleettools to read it") from None
         for pattern, words in _IN_WORDS.items():

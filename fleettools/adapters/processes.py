@@ -5,10 +5,11 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from types import TracebackType
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from fleettools.adapters import clock, signals
 from fleettools.adapters.streams import CHUNK
@@ -18,7 +19,7 @@ EXPLAIN = 0.5  # seconds
 TICK = 0.05
 
 
-class Ended(NamedTuple):
+class StageEnd(NamedTuple):
     """A stage that has ended, with its exit status (negative: the signal that killed it)."""
 
     name: str
@@ -66,11 +67,20 @@ class Bell:
 
 
 class Pipe:
-    """The stages of one pipe, `name: command` in their order."""
+    """The stages of one pipe, `name: command` in their order, which all write to the same standard error.
 
-    def __init__(self, stages: Mapping[str, list[str]], env: Mapping[str, str]) -> None:
+    `handed`: an option, and the content of a file without a name that each stage is given as its value: what nobody
+    has to remove cannot outlive whoever is killed.
+    """
+
+    def __init__(
+        self, stages: Mapping[str, list[str]], env: Mapping[str, str], handed: tuple[str, bytes],
+        errors: IO[bytes] | None = None,
+    ) -> None:  # fmt: skip
         self._stages = stages
         self._env = env
+        self._handed = handed
+        self._errors = errors
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._output = -1
         self._group = 0
@@ -83,15 +93,7 @@ class Pipe:
         self.statuses = {}
         try:
             for name, command in self._stages.items():
-                made = subprocess.Popen(
-                    command,
-                    stdin=source,
-                    stdout=subprocess.PIPE,
-                    env=self._env,
-                    process_group=self._group,
-                    preexec_fn=None if self._group else _die_with_parent,
-                )
-                self._running[name] = made
+                made = self._running[name] = self._started(command, source)
                 self._group = self._group or made.pid
                 if source >= 0:
                     os.close(source)
@@ -103,6 +105,23 @@ class Pipe:
             raise
         finally:
             self._output = source
+
+    def _started(self, command: list[str], source: int) -> "subprocess.Popen[bytes]":
+        option, content = self._handed
+        # A file for each: where /dev/fd shares the place in a file, one stage's reading would be another's end.
+        with tempfile.TemporaryFile() as file:
+            file.write(content)
+            file.seek(0)
+            return subprocess.Popen(
+                [*command, option, f"/dev/fd/{file.fileno()}"],
+                stdin=source,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env=self._env,
+                pass_fds=(file.fileno(),),
+                process_group=self._group,
+                preexec_fn=None if self._group else _die_with_parent,
+            )
 
     def wait(self, bell: Bell, reader: int, seconds: float | None) -> bytes | None:
         """What the last stage wrote, None when there was nothing within the time or the bell rang.
@@ -120,20 +139,25 @@ class Pipe:
         bell.silence()
         return os.read(self._output, CHUNK) if self._output in ready else None
 
-    def ended(self) -> Ended | None:
+    def reap(self) -> bool:
+        """Take leave of the stages that have ended; whether any has."""
+        for name, process in list(self._running.items()):
+            if process.poll() is not None:
+                self.statuses[name] = process.returncode
+                del self._running[name]
+        return len(self._running) < len(self._stages)
+
+    def first_end(self) -> StageEnd:
         """The stage that ended first as far as can be told: one that a neighbour's end would not explain, if any.
 
         A neighbour may be found ended before the one that it followed; that one gets EXPLAIN seconds to be found.
         """
-        if self._reap() == len(self._stages):
-            return None
         deadline = clock.monotonic() + EXPLAIN
         while all(_follows(status) for status in self.statuses.values()) and clock.monotonic() < deadline:
             clock.sleep(TICK)
-            self._reap()
-        ends = [Ended(name, status) for name, status in self.statuses.items()]
-        ends.sort(key=lambda end: _follows(end.status))
-        return ends[0]
+            self.reap()
+        ends = [StageEnd(name, status) for name, status in self.statuses.items()]
+        return min(ends, key=lambda end: _follows(end.status))
 
     def finish(self, take: Callable[[bytes], None], seconds: float) -> None:
         """End the first stage and let the others drain into `take`; after so many seconds end them all."""
@@ -161,7 +185,7 @@ class Pipe:
     ) -> None:
         deadline = None if seconds is None else clock.monotonic() + seconds
         at_end = False
-        while self._reap() and (deadline is None or clock.monotonic() < deadline):
+        while self._runs() and (deadline is None or clock.monotonic() < deadline):
             with waiting():
                 ready = select.select([] if at_end else [self._output], [], [], TICK)[0]
             if ready:
@@ -171,13 +195,9 @@ class Pipe:
         while not at_end and select.select([self._output], [], [], 0)[0] and (chunk := os.read(self._output, CHUNK)):
             take(chunk)
 
-    def _reap(self) -> int:
-        """How many stages still run."""
-        for name, process in list(self._running.items()):
-            if process.poll() is not None:
-                self.statuses[name] = process.returncode
-                del self._running[name]
-        return len(self._running)
+    def _runs(self) -> bool:
+        self.reap()
+        return bool(self._running)
 
     def _signal(self, signum: int) -> None:
         for process in self._running.values():
@@ -189,7 +209,7 @@ class Pipe:
                 os.killpg(self._group, signal.SIGKILL)
         for process in self._running.values():
             process.wait()
-        self._reap()
+        self.reap()
         if self._output >= 0:
             os.close(self._output)
             self._output = -1

@@ -13,6 +13,7 @@ from fleettools.errors import Exit, FleetError
 @click.argument("what", type=click.Choice(["run", "check", "demo"]), default="run", metavar="[run|check|demo]")
 @click.option("--all", "everything", is_flag=True, help="With run: write every record, not only what is news.")
 @click.option("--once", is_flag=True, help="With run: look once, deliver, and end; for cron.")
+@click.option("--stdin", is_flag=True, help="With run: the records come from a pipe of yours, as --print shows it.")
 @click.option("--print", "only_print", is_flag=True, help="Print the shell line that does the same, and end.")
 @state
 @tmux_server
@@ -21,6 +22,7 @@ def main(
     what: Literal["run", "check", "demo"],
     everything: bool,
     once: bool,
+    stdin: bool,
     only_print: bool,
     state_url: str | None,
     socket_path: str | None,
@@ -35,8 +37,10 @@ def main(
     """
     if socket_path and socket_name:
         raise click.UsageError("-S and -L exclude each other")
-    if what != "run" and (everything or once or only_print):
-        raise click.UsageError(f"--all, --once and --print go with run, not with {what}")
+    if what != "run" and (everything or once or stdin or only_print):
+        raise click.UsageError(f"--all, --once, --stdin and --print go with run, not with {what}")
+    if stdin and (once or only_print):
+        raise click.UsageError("--stdin goes neither with --once nor with --print")
     if what == "demo" and (state_url or socket_path or socket_name):
         raise click.UsageError("demo has a store and a tmux server of its own; leave --state, -S and -L out")
     if what == "demo":
@@ -45,14 +49,20 @@ def main(
         return show(ctx.out, ctx.messages)
     if what == "check":
         return check(ctx, state_url, socket_path, socket_name)
-    from fleettools.daemon import Daemon
+    from fleettools.daemon.setting import Asked, Setting
 
-    daemon = Daemon(ctx, everything, once, state_url, (socket_path, socket_name))
+    setting = Setting(ctx, Asked(everything, once, state_url, (socket_path, socket_name)))
     if only_print:
-        ctx.out.write(daemon.shell_line().encode() + b"\n")
+        ctx.out.write(setting.shell_line().encode() + b"\n")
         ctx.out.flush()
         return None
-    return daemon.once() if once else daemon.run()
+    if once:
+        from fleettools.daemon.once import once as look
+
+        return look(setting)
+    from fleettools.daemon import run
+
+    return run.from_stdin(setting) if stdin else run.run(setting)
 
 
 def check(ctx: Context, state_url: str | None, socket_path: str | None, socket_name: str | None) -> Exit:

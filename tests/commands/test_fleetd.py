@@ -286,8 +286,37 @@ def test_a_supervisor_hears_when_it_is_ready_alive_and_stopping(quiet: Sandbox) 
                 heard = door.recv(4096)
 
 
-def test_once_is_silent_when_there_is_nothing_to_say(quiet: Sandbox) -> None:
+def test_once_says_a_fault_when_it_is_new_and_then_is_silent(quiet: Sandbox) -> None:
     ended = quiet.run("fleetd", "--once")
+    assert (ended.status, ended.out) == (0, "")
+    assert ended.err.startswith("fleetd: WARN watching nothing: ")
+    ended = quiet.run("fleetd", "--once")
+    assert (ended.status, ended.out, ended.err) == (0, "", "")
+    (quiet.work / "fleetd.yaml").write_text("profiles: {c: {}}")
+    assert quiet.run("fleetd", "--once").err.startswith("fleetd: WARN coverage: configured: none; bundled: none; ")
+    assert not quiet.run("fleetd", "--once").err
+
+
+def test_once_says_a_lead_that_is_gone_once(box: Sandbox) -> None:
+    for number in (1, 2, 3):
+        box.tmux("set-option", "-p", "-t", f"%{number}", "@fleet_lead", "%9")
+    ended = box.run("fleetd", "--once")
+    assert "fleet-scrape: WARN " in ended.err and "%9" in ended.err
+    assert "fleetd: WARN nobody is told of a failure: " in ended.err
+    ended = box.run("fleetd", "--once")
+    assert (ended.status, ended.out, ended.err) == (0, "", "")
+
+
+def test_once_without_a_tmux_server_is_silent_unless_there_was_one(box: Sandbox) -> None:
+    nobody = {"FLEET_TMUX_SOCKET": str(box.folder / "nobody")}
+    ended = box.run("fleetd", "--once", env=nobody)
+    assert (ended.status, ended.out, ended.err) == (0, "", "")
+    assert box.run("fleetd", "--once").status == 0
+    box.tmux("kill-server")
+    ended = box.run("fleetd", "--once")
+    assert [json.loads(line)["state"] for line in ended.out.splitlines()] == ["down"]
+    assert "no server is running" in ended.err
+    ended = box.run("fleetd", "--once")
     assert (ended.status, ended.out, ended.err) == (0, "", "")
 
 
@@ -300,16 +329,20 @@ def test_once_says_an_outage_and_delivers_it(box: Sandbox) -> None:
     assert not box.run("fleetd", "--once").out
 
 
-def test_once_is_75_while_another_fleetd_is_at_work(quiet: Sandbox) -> None:
+def test_a_second_fleetd_is_refused_with_the_pid_of_the_first(quiet: Sandbox) -> None:
     with fleetd(quiet) as running:
         running.wait_until_up()
-        ended = quiet.run("fleetd", "--once")
-        assert (ended.status, ended.out) == (75, "")
-        assert ended.err == "fleetd: another fleetd is at work on this store and tmux server; let it finish\n"
+        for args in ((), ("--once",)):
+            ended = quiet.run("fleetd", *args)
+            assert (ended.status, ended.out) == (75, "")
+            assert ended.err == (
+                f"fleetd: another fleetd (pid {running.process.pid}) is at work on this store and tmux server; "
+                "let it finish, or stop it\n"
+            )
 
 
 @pytest.mark.parametrize(
-    ("socket", "status"), [("tmux.sock", 75), ("other.sock", 69)], ids=["the same server", "another server"]
+    ("socket", "status"), [("tmux.sock", 75), ("other.sock", 0)], ids=["the same server", "another server"]
 )
 def test_once_knows_another_fleetd_however_its_store_and_server_are_named(
     socket: str, status: int, quiet: Sandbox
@@ -324,7 +357,9 @@ def test_once_knows_another_fleetd_however_its_store_and_server_are_named(
 
 def test_the_printed_line_does_the_same_in_a_shell(box: Sandbox) -> None:
     line = box.run("fleetd", "--print").out
-    assert line.count(" | ") == 5
+    assert [part.split()[0] for part in line.split(" | ")] == [
+        "fleet-scrape", "fleet-classify", "fleet-resolve", "fleet-correlate", "fleet-notify", "fleetd",
+    ]  # fmt: skip
     shell = subprocess.Popen(
         ["/bin/sh", "-c", line], stdout=subprocess.PIPE, env=box.env, cwd=box.work, start_new_session=True
     )
@@ -336,9 +371,42 @@ def test_the_printed_line_does_the_same_in_a_shell(box: Sandbox) -> None:
             kinds.append(json.loads(shell.stdout.readline())["type"])
         assert kinds.count("incident") == 1
         assert set(kinds) <= {"incident", "delivery", "tmux"}
+        assert Counter(one["type"] for one in journal(box)) == {"verdict": 3, "incident": 1, "delivery": 1}
+        assert "(pid " in box.run("fleetd").err
     finally:
         os.killpg(shell.pid, signal.SIGKILL)
         shell.wait()
+    assert not box.run("fleetd", "--once").out
+
+
+def journal(box: Sandbox) -> list[dict[str, Any]]:
+    """What the journal holds, in its order."""
+    files = sorted((box.folder / ".local/state/fleettools/journal").glob("*.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def test_the_journal_has_each_end_of_a_turn_and_all_news_once(box: Sandbox) -> None:
+    with fleetd(box) as running:
+        running.wait_until_up()
+        fail(box, "%1", "%2")
+        wait_for(lambda: running.of("delivery"), "the notice")
+        os.kill(running.stages()["classify"], signal.SIGKILL)
+        wait_for(lambda: "the whole pipe starts again" in running.said, "the new start")
+        running.wait_until_up()
+        running.end()
+    assert not box.run("fleetd", "--once").out
+    kinds = Counter((one["type"], one.get("target"), one.get("outcome")) for one in journal(box))
+    assert kinds.pop(("incident", None, None)) == 1
+    assert kinds.pop(("delivery", "%0", "submitted")) == 1
+    assert kinds == {("verdict", f"%{number}", "backend_error"): 1 for number in (1, 2, 3)}
+    folder = box.folder / ".local/state/fleettools/journal"
+    assert [path.stat().st_mode & 0o777 for path in (folder, *folder.iterdir())] == [0o700, 0o600]
+
+
+def test_no_journal_is_kept_when_nobody_wants_one(box: Sandbox) -> None:
+    (box.work / "fleetd.yaml").write_text("journal: {days: 0}")
+    assert box.run("fleetd", "--once").status == 0
+    assert not journal(box)
 
 
 CHECKS = [

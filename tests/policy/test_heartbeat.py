@@ -39,7 +39,7 @@ def test_a_line_is_known_again_by_its_bytes_whatever_ends_it() -> None:
         pytest.param(heartbeat.started(None, 7, False, NOW), NOW + 60_000, False, id="it started a minute ago"),
         pytest.param(heartbeat.started(None, 7, False, NOW), NOW + 60_001, True, id="no sign for longer"),
         pytest.param(heartbeat.started(None, 7, False, NOW), NOW - 1, True, id="a sign from the future"),
-        pytest.param(heartbeat.beaten(heartbeat.started(None, 7, False, NOW), NOW + 50_000), NOW + 100_000, False,
+        pytest.param(heartbeat.printed(heartbeat.started(None, 7, False, NOW), [], NOW + 50_000), NOW + 100_000, False,
                      id="it gave another sign"),
         pytest.param(heartbeat.stopped(heartbeat.started(None, 7, False, NOW), NOW), NOW + 900_000, False,
                      id="it was stopped"),
@@ -62,3 +62,21 @@ def test_of_very_many_lines_the_last_ones_stay_known() -> None:
     state = heartbeat.printed(None, [str(number) for number in range(heartbeat.MOST + 10)], NOW)
     assert len(state.printed) == heartbeat.MOST
     assert "0" not in state.printed and str(heartbeat.MOST + 9) in state.printed
+
+
+def test_the_ends_of_turns_are_those_that_were_seen_last() -> None:
+    state = heartbeat.printed(None, [], NOW, [str(number) for number in range(heartbeat.MOST_ENDS + 1)])
+    assert state.ends[0] == "1"
+    assert heartbeat.printed(state, ["a"], NOW).ends == state.ends
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        pytest.param("not typed for 45 s", "not typed for 105.5 s", True, id="a span that grows"),
+        pytest.param("%12: no lead", "%13: no lead", False, id="another pane"),
+        pytest.param("claude-1: legacy", "claude-2: legacy", False, id="another profile"),
+    ],
+)
+def test_the_same_fault_is_known_again_though_its_numbers_differ(one: str, other: str, equal: bool) -> None:
+    assert (heartbeat.fault_of(one) == heartbeat.fault_of(other)) is equal
