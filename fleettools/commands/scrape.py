@@ -7,6 +7,7 @@ import click
 from fleettools.cli import Context, command, complete, state, tmux_server
 
 if TYPE_CHECKING:
+    from fleettools.services.sessionlogs import SessionLogs
     from fleettools.services.sweeper import Sweeper
 
 
@@ -36,7 +37,9 @@ def main(
 
     _check(targets, socket_path, socket_name)
     tmux = Tmux(socket_path, socket_name)
-    doors = Doors(tmux, clock, ctx.messages, lambda: ctx.store(state_url, view=True), is_server, ctx.finder())
+    doors = Doors(
+        tmux, clock, ctx.messages, lambda: ctx.store(state_url, view=True), is_server, ctx.finder(), lambda: _logs(ctx)
+    )
     sweeper = Sweeper(doors, ctx.config(), Scope(targets, everything, history))
     if not follow:
         try:
@@ -52,6 +55,18 @@ def main(
         ctx.out.flush()
         return
     _follow(ctx, sweeper, interval)
+
+
+def _logs(ctx: Context) -> "SessionLogs":
+    """What agents write of their own sessions."""
+    import os
+
+    from fleettools.adapters import agentfiles, sessionlogs
+    from fleettools.adapters.terminals import Terminals
+    from fleettools.services.sessionlogs import SessionLogs
+
+    folder = ctx.config().agents
+    return SessionLogs(sessionlogs, Terminals(), lambda name: agentfiles.load(name, folder), os.path.expanduser("~"))
 
 
 def _check(targets: tuple[str, ...], socket_path: str | None, socket_name: str | None) -> None:

@@ -98,6 +98,14 @@ class AccountSource(Data):
     at: list[str] = []
 
 
+class Log(Data):
+    """The agent's logs of its sessions: below the folder `user`, or that of the environment `variable`, by day."""
+
+    files: str  # a glob; the folders of its `*` are looked at from the newest
+    user: str
+    variable: str | None = None
+
+
 class Rule(NamedTuple):
     """One wording: what it means, the phrase as it stands in the file, and its squeezed parts between the `*`."""
 
@@ -161,6 +169,7 @@ class Look(Wordings, dict=True, kw_only=True):
     title: list[str] = []  # the pane's title while it works
     streams: bool = False  # has a composer only while it is idle
     hooks: Hooks | None = None
+    log: Log | None = None
     backends: Wordings = msgspec.field(default_factory=Wordings)
 
     @cached_property

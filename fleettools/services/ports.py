@@ -1,8 +1,9 @@
 """The doors that services are handed, by what they ask of them; adapters have them, commands bring the two together."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from fleettools import records
 from fleettools.errors import Unavailable
 from fleettools.moments import Moment
 from fleettools.policy.members import seats
@@ -122,3 +123,19 @@ class Panes(Protocol):
         self, panes: Iterable[str], history: int = 0, colours: bool = True, joined: bool = True
     ) -> dict[str, str]:
         """What each pane shows, `history` lines above it too; panes that are gone are left out."""
+
+
+class Seated(NamedTuple):
+    """An agent in a pane; `pid` is the pane's process."""
+
+    server: str
+    target: str
+    agent: str
+    pid: int
+
+
+class Logs(Protocol):
+    """What agents write of their own sessions."""
+
+    def read(self, seated: Iterable[Seated], stamp: Mapping[str, Any]) -> Iterable[records.Signal]:
+        """What these agents have written since the last look."""

@@ -12,7 +12,7 @@ from fleettools.policy.members.seats import Seat, seats
 from fleettools.policy.members.watch import Trace
 from fleettools.services import members
 from fleettools.services.finder import Finder
-from fleettools.services.ports import Clock, Messages, PaneRow, Panes, Shown
+from fleettools.services.ports import Clock, Logs, Messages, PaneRow, Panes, Seated, Shown
 from fleettools.services.rollcall import RollCall
 from fleettools.services.servers import Servers
 from fleettools.services.store import Store, read_all
@@ -31,7 +31,8 @@ class Scope(NamedTuple):
 class Doors(NamedTuple):
     """What a sweeper reaches outside through. `store` opens it; `is_tmux`: whether a tmux process has that pid.
 
-    `finder` finds members that nobody marked, None when the configuration says who they are.
+    `finder` finds members that nobody marked, None when the configuration says who they are. `logs` makes what
+    reads the logs of agents, once there is one.
     """
 
     tmux: Panes
@@ -40,6 +41,7 @@ class Doors(NamedTuple):
     store: Callable[[], Store]
     is_tmux: Callable[[int], bool]
     finder: Finder | None = None
+    logs: Callable[[], Logs] | None = None
 
 
 class Sweeper:
@@ -58,6 +60,7 @@ class Sweeper:
         self._traces: dict[tuple[str, int], Trace] = {}
         self._roll = RollCall()
         self._servers = Servers(doors.clock, doors.is_tmux)
+        self._logs: Logs | None = None
         self._second = 0
         self._again = 0.0
         self._found_all = False
@@ -88,8 +91,15 @@ class Sweeper:
                 record = self._pane(stamp, rows[pane], found[pane], sight, stored.get(pane))
                 if self._noticed(record, rows[pane], found[pane], now) or whole:
                     yield record
+        if (seated := self._seated(rows, found, wanted)) and self._doors.logs:
+            self._logs = self._logs or self._doors.logs()
+            yield from self._logs.read(seated, stamp)
         self._second = second
         yield from self._absent(stamp, rows, found, stored, now if follow else None)
+
+    def _seated(self, rows: dict[str, PaneRow], found: dict[str, Seat], wanted: list[str]) -> list[Seated]:
+        members = [(rows[pane], found[pane].agent) for pane in wanted if found[pane].role == "member"]
+        return [Seated(row.server, row.id, agent, row.pid) for row, agent in members if agent and not row.dead]
 
     def _wanted(self, rows: dict[str, PaneRow], found: dict[str, Seat]) -> list[str]:
         missing = [target for target in self._targets if target not in rows]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -281,3 +282,29 @@ def test_it_ends_when_its_reader_is_gone_though_all_is_quiet(server: Server) -> 
         for stream in (process.stdin, process.stderr):
             assert stream
             stream.close()
+
+
+def test_what_an_agent_writes_into_its_sessions_log_comes_as_signals_of_its_pane(
+    server: Server, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    agent = tmp_path / "codex"
+    agent.write_text("#!/bin/sh\necho ready; while :; do sleep 1; done\n")
+    agent.chmod(0o755)
+    pane = server.pane(f"cd {work} && exec {agent}", profile="p", agent="codex")
+    until(lambda: "ready" in server.screen(pane))
+    day = tmp_path / ".codex" / "sessions" / "2026" / "11" / "30"
+    day.mkdir(parents=True)
+    ts = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    error = {"message": "exceeded retry limit", "codex_error_info": {"other": {"http_status_code": 429}}}
+    rows = [
+        {"timestamp": ts, "type": "session_meta", "payload": {"id": "s", "timestamp": ts, "cwd": str(work)}},
+        {"timestamp": ts, "type": "event_msg", "payload": {"type": "task_complete", "turn_id": "u", "error": error}},
+    ]
+    (day / "rollout-s.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    said = [record for record in scrape(server) if record["type"] == "signal"]
+    assert [(one["target"], one["said"], one["cause"], one["source"]) for one in said] == [
+        (pane, "failure", "rate_limit", "log")
+    ]
+    assert [one["id"] for one in scrape(server) if one["type"] == "signal"] == [said[0]["id"]], "the same word again"

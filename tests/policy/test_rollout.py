@@ -23,7 +23,7 @@ ROWS = {
             "task_complete",
             error={"message": "x", "codex_error_info": {"http_connection_failed": {"http_status_code": 503}}},
         ),
-        [Said("failure", "s", None, "network", "x")],
+        [Said("failure", "s", None, "server", "x")],
     ),
     "a failure in words": (
         row("task_complete", error="something broke"),

@@ -29,7 +29,7 @@ ERRORS: dict[str, Cause] = {
     **dict.fromkeys(("server_error", "api_error", "internal_server_error"), "server"),
     **dict.fromkeys(("connection_error", "timeout_error", "response_stream_disconnected"), "network"),
     **dict.fromkeys(("http_connection_failed", "response_stream_connection_failed"), "network"),
-    **dict.fromkeys(("model_not_found", "not_found_error"), "model"),
+    **dict.fromkeys(("model_not_found", "not_found_error", "model_not_available"), "model"),
     **dict.fromkeys(("context_window_exceeded", "contextoverflowerror", "overflow", "compaction.failed"), "context"),
     **dict.fromkeys(("invalid_request", "invalid_request_error", "bad_request", "max_output_tokens"), "request"),
     **dict.fromkeys(("messageoutputlengtherror", "content_policy", "request_too_large", "loop_detected"), "request"),
@@ -160,7 +160,7 @@ def cause_named(word: str, code: int | None = None) -> Cause:
     """The cause that an interface's own word for a failure names, or else its HTTP status."""
     key = word.strip().lower()
     named = ERRORS.get(key) or ERRORS.get(key.rpartition(".")[2])
-    if code is not None and named in (None, "server"):
+    if code is not None and named in (None, "server", "network"):
         return STATUS.get(code) or ("server" if 500 <= code < 600 else named or "unknown")
     return named or "unknown"
 
