@@ -1,5 +1,6 @@
-"""Run the benchmarks: `python benchmarks/bench.py [NAME ...]`, all without a name; `make bench` does the set-up.
+"""Run the benchmarks: `python benchmarks/bench.py [--record] [NAME ...]`, all without a name; `make bench` sets up.
 
+What they draw goes to benchmarks/out/, which git ignores; with --record to benchmarks/, to be committed.
 Each prints a ratio against a yardstick that is measured in turn with it: times differ between machines, ratios hold.
 """
 
@@ -7,10 +8,14 @@ import importlib
 import os
 import sys
 
+import measure
+
 NAMES = ("startup", "rates", "sweep", "watch", "latency", "growth")
 
 
 def main(names: list[str]) -> None:
+    measure.record = "--record" in names
+    names = [name for name in names if name != "--record"]
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
     for name in names or NAMES:
         if name not in NAMES:

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 
 from fleet import running
-from measure import Row, command, seconds
+from measure import Row, command, drawing, seconds
 from sweep import batched, ours
 
 from fleettools.adapters.tmux import Tmux
@@ -19,7 +19,7 @@ Points = list[tuple[int, float]]
 def rows() -> Iterator[Row]:
     own, tmux = sweeps()
     curves = {"sweep": own, **dict(stored())}
-    plot(os.path.join("benchmarks", "growth.svg"), {"tmux alone": tmux, **curves})
+    plot(drawing("growth.svg"), {"tmux alone": tmux, **curves})
     # tmux looks through all its panes for each command, so its own part of a sweep is steeper than linear.
     small, large = (own[at][1] / tmux[at][1] for at in (2, -1))
     figure = f"{small:.2f}x tmux alone at {SIZES[2]}, {large:.2f}x at {SIZES[-1]}"

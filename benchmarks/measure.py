@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 PYTHON = sys.executable
+record = False  # whether what is drawn is meant to be committed
 
 
 class Row(NamedTuple):
@@ -30,6 +31,13 @@ class Measured(NamedTuple):
     ours: float
     yardstick: float
     ratio: float
+
+
+def drawing(name: str) -> str:
+    """Where a benchmark's drawing goes: to a folder that git ignores, unless it is to be recorded."""
+    folder = "benchmarks" if record else os.path.join("benchmarks", "out")
+    os.makedirs(folder, exist_ok=True)
+    return os.path.join(folder, name)
 
 
 def seconds(command: Sequence[str], stdin: str | None = None, env: dict[str, str] | None = None) -> float:

@@ -209,10 +209,18 @@ def state(function: F) -> F:
 
 
 def tmux_server(function: F) -> F:
-    """The -S and -L options."""
-    function = click.option("-L", "socket_name", metavar="NAME", help="tmux socket name, as tmux -L.")(function)
-    text = "tmux socket path, as tmux -S."
-    return click.option("-S", "socket_path", metavar="SOCKET", shell_complete=complete("files"), help=text)(function)
+    """The -S and -L options, of which one may be given."""
+    text = "tmux socket name, as tmux -L."
+    function = click.option("-L", "socket_name", metavar="NAME", callback=_one_server, help=text)(function)
+    settings: dict[str, Any] = {"metavar": "SOCKET", "callback": _one_server, "shell_complete": complete("files")}
+    return click.option("-S", "socket_path", help="tmux socket path, as tmux -S.", **settings)(function)
+
+
+def _one_server(context: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    # click asks for one after the other, so the second one finds the first.
+    if value is not None and any(context.params.get(name) is not None for name in ("socket_path", "socket_name")):
+        raise click.UsageError("-S and -L exclude each other")
+    return value
 
 
 def watch(function: F) -> F:

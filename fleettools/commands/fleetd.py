@@ -35,8 +35,6 @@ def main(
     check   look over the configuration and the surroundings, each fault with its mend
     demo    show an outage and what becomes of it, on a tmux server of its own
     """
-    if socket_path and socket_name:
-        raise click.UsageError("-S and -L exclude each other")
     if what != "run" and (everything or once or stdin or only_print):
         raise click.UsageError(f"--all, --once, --stdin and --print go with run, not with {what}")
     if stdin and (once or only_print):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fleettools.cli import Command, Context, command, complete, state, tmux_server
-from fleettools.errors import Exit, FleetError, UsageError
+from fleettools.errors import Exit, FleetError
 
 if TYPE_CHECKING:
     from fleettools.adapters.tmux import Tmux
@@ -54,8 +54,6 @@ def main(
     from fleettools.policy import checkup
 
     try:
-        if socket_path and socket_name:
-            raise UsageError("-S and -L exclude each other", "give one of them")
         found = _checked(ctx, state_url, Tmux(socket_path, socket_name), checkup.Limits(stuck, blocked))
         if metrics:
             textfile.replace(metrics, checkup.metrics(found).encode())

@@ -39,8 +39,6 @@ def main(
     Reads incident, quarantine, unmapped and verdict records, and looks every second for finished tickets that were
     not collected. Writes a `delivery` for each attempt.
     """
-    if socket_path and socket_name:
-        raise click.UsageError("-S and -L exclude each other")
     if drop is not None and not pending:
         raise click.UsageError("--drop goes with --pending")
     from fleettools.adapters.tmux import Tmux

@@ -35,7 +35,7 @@ def main(
     from fleettools.errors import Unavailable
     from fleettools.services.sweeper import Doors, Scope, Sweeper
 
-    _check(targets, socket_path, socket_name)
+    _check(targets)
     tmux = Tmux(socket_path, socket_name)
     doors = Doors(
         tmux, clock, ctx.messages, lambda: ctx.store(state_url, view=True), is_server, ctx.finder(), lambda: _logs(ctx)
@@ -69,14 +69,12 @@ def _logs(ctx: Context) -> "SessionLogs":
     return SessionLogs(sessionlogs, Terminals(), lambda name: agentfiles.load(name, folder), os.path.expanduser("~"))
 
 
-def _check(targets: tuple[str, ...], socket_path: str | None, socket_name: str | None) -> None:
+def _check(targets: tuple[str, ...]) -> None:
     import re
 
     for target in targets:
         if not re.fullmatch(r"%[0-9]{1,9}", target):
             raise click.UsageError(f"-t {target} is no pane id (they look like %12)")
-    if socket_path and socket_name:
-        raise click.UsageError("-S and -L exclude each other")
 
 
 def _follow(ctx: Context, sweeper: "Sweeper", interval: float) -> None:

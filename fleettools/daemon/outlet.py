@@ -102,7 +102,6 @@ class Diary:
         self._door, self._days, self._messages = door, days, messages
         self._lines: list[tuple[str, bytes]] = []
         self._swept = ""
-        self._failing = ""
 
     def add(self, ts: str, line: bytes) -> None:
         """A line for the day of `ts`, which `write` will write; raises BadInput when that is no time."""
@@ -116,14 +115,12 @@ class Diary:
         try:
             for name, line in lines:
                 self._door.add(name, line)
-            self._failing = ""
             if lines and self._swept != lines[-1][0]:
                 self._swept = lines[-1][0]
                 self._door.remove(journal.outdated(self._door.names(), clock.now_ms(), self._days()))
         except OSError as error:
-            if self._failing != str(error):
-                self._messages.warn(f"the journal lacks records: {error}; make room, or set journal.days: 0")
-            self._failing = str(error)
+            text = f"the journal lacks records: {error}; make room, or set journal.days: 0"
+            self._messages.warn(text, once=True)
 
 
 class Watched:

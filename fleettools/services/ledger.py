@@ -26,7 +26,6 @@ class Ledger:
         self._ends: dict[str, None] = {}
         self._owed: list[str] = []
         self._due = 0.0
-        self._failing = ""
 
     def begin(self, pid: int, once: bool) -> DaemonState:
         """Take up what an earlier fleetd left, which is the answer; raises Unavailable."""
@@ -87,11 +86,8 @@ class Ledger:
         try:
             self._change(step)
         except FleetError as error:
-            if self._failing != str(error):
-                self._messages.warn(f"going on, though no store keeps what was printed: {error}")
-            self._failing = str(error)
+            self._messages.warn(f"going on, though no store keeps what was printed: {error}", once=True)
             return False
-        self._failing = ""
         return True
 
     def _change(self, step: Callable[[DaemonState | None, int], tuple[DaemonState, A]]) -> A:

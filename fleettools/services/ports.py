@@ -43,11 +43,11 @@ class Clock(Protocol):
 class Messages(Protocol):
     """Standard error, for a person."""
 
-    def error(self, text: object) -> None:
-        """What went wrong."""
+    def error(self, text: object, *, once: bool = False) -> None:
+        """What went wrong; with `once` not if it was said before."""
 
-    def warn(self, text: object) -> None:
-        """What a person should know though the work goes on."""
+    def warn(self, text: object, *, once: bool = False) -> None:
+        """What a person should know though the work goes on; with `once` not if it was said before."""
 
     def info(self, text: object) -> None:
         """What is good to know."""

@@ -29,8 +29,9 @@ class Clock:
 class Said(list[str]):
     """Messages, kept."""
 
-    def warn(self, text: object) -> None:
-        self.append(str(text))
+    def warn(self, text: object, *, once: bool = False) -> None:
+        if not (once and str(text) in self):
+            self.append(str(text))
 
 
 class Shared(MemoryStore):
