@@ -183,12 +183,13 @@ def _verdict(case: Case, found: Outcome) -> records.Verdict:
     screen = screen_id(case.screen)
     turn = pane.turn.id if pane.turn else ""
     event = turn or f"{screen}@{pane.server or ''}/{pane.target or ''}"
-    reset, rolled = None, False
+    reset, rolled, passed = None, False, False
     if found.text and found.outcome in ("exhausted", "backend_error", "retrying"):
         from fleettools.screens import resets  # late: its patterns are a twentieth of a start
 
         reset = resets.read(found.text, records.to_ms(at), pane.tz, brief=found.outcome == "retrying")
         rolled = reset is not None and not dated and resets.rolled(found.text, records.to_ms(at), pane.tz)
+        passed = reset is None and resets.passed(found.text, records.to_ms(at), pane.tz)
     line = scrubbed(found.line.strip())
     path = "fast" if found.outcome in records.ENDINGS and case.is_fast and not pane.gone else case.path
     return records.Verdict(
@@ -196,7 +197,8 @@ def _verdict(case: Case, found: Outcome) -> records.Verdict:
         gone=pane.gone, name=pane.name, profile=pane.profile, agent=pane.agent, lead=pane.lead, role=pane.role,
         outcome=found.outcome, reason=found.reason, line=line or None, pattern=found.pattern,
         coverage=_coverage(case), path=path, cause=found.cause, attempt=found.attempt,  # type: ignore[arg-type]
-        resets_at=records.to_ts(reset) if reset else None, rolled=rolled or None, screen=screen, event=event, at=at,
+        resets_at=records.to_ts(reset) if reset else None, rolled=rolled or None, passed=passed or None,
+        screen=screen, event=event, at=at,
         undated=None if dated else True, block=_block(case.screen), proved=False if found.inferred else None,
         stopped=found.stopped or None, unmarked=pane.unmarked,
     )  # fmt: skip

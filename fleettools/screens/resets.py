@@ -3,8 +3,18 @@
 import re
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from functools import cache, lru_cache
+from typing import NamedTuple
 
-HORIZON_MS = 8 * 86_400_000
+_DAY_MS = 86_400_000
+HORIZON_MS = 32 * _DAY_MS  # for what is stated: a span, a date with its year
+_GRACE_MS = 600_000  # past the window that a limit names
+_UNNAMED_MS = 8 * _DAY_MS
+_WINDOWS = (
+    (re.compile(r"(?i)\b(?:session|5[- ]?h(?:ours?|rs?)?|five[- ]hour)\b"), 5 * 3_600_000),
+    (re.compile(r"(?i)\b(?:daily|24[- ]?h(?:ours?|rs?)?|per day)\b"), _DAY_MS),
+    (re.compile(r"(?i)\b(?:weekly|7[- ]?days?|seven[- ]day|per week)\b"), 7 * _DAY_MS),
+    (re.compile(r"(?i)\bmonthly\b"), 31 * _DAY_MS),
+)
 LONG_WAIT = 15 * 60  # seconds; who has to wait longer has used something up, whatever the line calls it
 _LEAST = 60  # seconds; a shorter delay is that of a retry
 
@@ -21,7 +31,16 @@ _NUMBER = re.compile(r"[0-9]")
 _SOON = re.compile(rf"(?i)\bresets?\s+(?:in|after)\s+{_DURATION}")
 _ONE = re.compile(r"(?i)\b(?:an?|one) (hour|minute|day)\b")
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])", re.I)
-_EPOCH = re.compile(r"limit reached\s*\|\s*(\d{10}|\d{13})\b")
+_EPOCH = re.compile(
+    r"(?:limit reached\s*\|\s*|(?i:resets?[_-]?at|reset[_-]?time(?:stamp)?|ratelimit[a-z-]{0,20}-reset)"
+    r"\\?[\"']?\s*[:=]\s*\\?[\"']?)(\d{10}|\d{13})\b"
+)
+# A field of a JSON body or a header: a number of seconds, of milliseconds where its name says so, or a span.
+_FIELD = re.compile(
+    r"(?i)(?<![a-z])(?:resets?[_-]?in(?:[_-]?(?:seconds|secs|s))?|resets?[_-]?(?:after[_-]?)?(?:seconds|secs)|resets?[_-]?after"
+    r"|retry[_-]?(?:after|delay|in)(?:[_-]?(?:seconds|secs|(?P<ms>ms)))?|quota[_-]?reset[_-]?delay|reset[_-]?time"
+    r"|ratelimit[a-z-]{0,20}-reset-after)\\?[\"']?\s*[:=]\s*\\?[\"']?(?P<number>\d{1,9}(?:\.\d+)?)(?P<span>[dhms\d.]*)"
+)
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]| at )(\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?")
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -54,20 +73,33 @@ _ABBREVIATED = {
 
 
 def read(text: str, at_ms: int, tz: str | None, brief: bool = False) -> int | None:
-    """Milliseconds since the epoch of the reset that the text names, at most 8 days after `at_ms`; None if unknown.
+    """Milliseconds since the epoch of the reset that the text names; None if it names none, or one that has passed.
 
-    A time of day counts in the zone named beside it, else in `tz` (an IANA name), and is the next such moment.
-    With `brief`, a reset in seconds counts too; a delay before the next try never does.
+    A time of day counts in the zone named beside it, else in `tz` (an IANA name), and is the next such moment, but no
+    further from `at_ms` than the limit's window lasts (8 days when the text names none): what would be has passed.
+    Spans and dates with their year count as stated, up to 32 days. With `brief`, a reset in seconds counts too; a
+    delay before the next try never does.
     """
     if not _hints(text):
         return None
-    text = _ONE.sub(r"1 \1", " ".join(text.replace("\xa0", " ").split()))
-    for reader in (_epoch, _iso, _moment, _duration):
+    text = _ONE.sub(r"1 \1", _flat(text))
+    for reader in (_epoch, _iso, _moment, _field, _duration):
         moment = reader(text, at_ms, tz)
         if moment is not None:
             return moment if at_ms < moment <= at_ms + HORIZON_MS else None
+        if reader is _moment and passed(text, at_ms, tz):
+            return None
     soon = _SOON.search(text) if brief else None
     return at_ms + round(_seconds(soon[1]) * 1000) if soon else None
+
+
+def passed(text: str, at_ms: int, tz: str | None) -> bool:
+    """Whether the text names a moment that has just passed: its next one is beyond the window of the limit."""
+    text = _flat(text)
+    if _epoch(text, at_ms, tz) is not None or _iso(text, at_ms, tz) is not None:
+        return False
+    found = _found(text, at_ms, tz)
+    return found is not None and found.passed
 
 
 def rolled(text: str, at_ms: int, tz: str | None) -> bool:
@@ -75,11 +107,11 @@ def rolled(text: str, at_ms: int, tz: str | None) -> bool:
 
     Unless the text was drawn at `at_ms`, it may mean the moment that is over.
     """
-    text = " ".join(text.replace("\xa0", " ").split())
+    text = _flat(text)
     if _epoch(text, at_ms, tz) is not None or _iso(text, at_ms, tz) is not None:
         return False
     found = _found(text, at_ms, tz)
-    return found is not None and found[1]
+    return found is not None and found.rolled and not found.passed
 
 
 def wait_seconds(text: str) -> float:
@@ -99,6 +131,10 @@ def _hints(text: str) -> bool:
                 return True
             at = text.find(hint, at + 1)
     return False
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.replace("\xa0", " ").replace("\u202f", " ").split())
 
 
 def _seconds(duration: str) -> float:
@@ -130,13 +166,39 @@ def _duration(text: str, at_ms: int, _tz: str | None) -> int | None:
     return at_ms + round(seconds * 1000) if seconds >= _LEAST else None
 
 
+def _field(text: str, at_ms: int, _tz: str | None) -> int | None:
+    """The longest wait that a field of a JSON body or a header states."""
+    waits = []
+    for match in _FIELD.finditer(text):
+        span = match["number"] + match["span"]
+        seconds = _seconds(span) if match["span"] else float(match["number"])
+        waits.append(seconds / 1000 if match["ms"] else seconds)
+    longest = max(waits, default=0.0)
+    return at_ms + round(longest * 1000) if longest >= _LEAST else None
+
+
 def _moment(text: str, at_ms: int, tz: str | None) -> int | None:
     found = _found(text, at_ms, tz)
-    return None if found is None else found[0]
+    return None if found is None or found.passed else found.ms
 
 
-def _found(text: str, at_ms: int, tz: str | None) -> tuple[int, bool] | None:
-    """The first moment that the text names, and whether it is a time of day that had passed on the day of `at_ms`."""
+class _Moment(NamedTuple):
+    """A moment that a text names; `rolled`: a time of day that had passed on its day; `passed`: it is over."""
+
+    ms: int
+    rolled: bool
+    passed: bool
+
+
+def _window_ms(text: str, end: int) -> int:
+    """How long the window lasts that the text names: the last one before `end`, else the first one behind it."""
+    found = [(match.start(), length) for word, length in _WINDOWS for match in word.finditer(text)]
+    before = [(at, length) for at, length in found if at < end]
+    return max(before)[1] if before else min(found)[1] if found else _UNNAMED_MS
+
+
+def _found(text: str, at_ms: int, tz: str | None) -> _Moment | None:
+    """The first moment that the text names."""
     for match in _WHEN.finditer(text):
         found = _read_moment(text, match, at_ms, tz)
         if found is not None:
@@ -144,7 +206,7 @@ def _found(text: str, at_ms: int, tz: str | None) -> tuple[int, bool] | None:
     return None
 
 
-def _read_moment(text: str, match: re.Match[str], at_ms: int, tz: str | None) -> tuple[int, bool] | None:
+def _read_moment(text: str, match: re.Match[str], at_ms: int, tz: str | None) -> _Moment | None:
     tomorrow, weekday, month, day, year, hour, minute, half = match.groups()
     clock = _clock(hour, minute, half)
     if clock is None and (month is None or hour is not None):
@@ -157,15 +219,45 @@ def _read_moment(text: str, match: re.Match[str], at_ms: int, tz: str | None) ->
     zone = _zone(_ABBREVIATED.get(named[1], named[1].replace(" ", "")) if named else tz)
     if zone is None:
         return None
-    at = datetime.fromtimestamp(at_ms / 1000, UTC).astimezone(zone)
-    hours, minutes = clock or (0, 0)
+    today = datetime.fromtimestamp(at_ms / 1000, UTC).astimezone(zone).date()
+    if month:
+        named_day = (month, int(day or 0), int(year) if year else None)
+        return _on_date(named_day, today.year, clock or (0, 0), zone, at_ms, _window_ms(text, match.end()))
     for ahead in (1,) if tomorrow else range(9):
-        on_day = at.date() + timedelta(days=ahead)
-        if _is_day(on_day, weekday, month, day, year):
-            moment = _ms(datetime(on_day.year, on_day.month, on_day.day, hours, minutes, tzinfo=zone))
-            if moment > at_ms:
-                return moment, ahead > 0 and not weekday and not month
+        on_day = today + timedelta(days=ahead)
+        if weekday and weekday.lower() != _DAYS[on_day.weekday()]:
+            continue
+        moment = next((ms for ms in _moments(on_day, clock or (0, 0), zone) if ms > at_ms), None)
+        if moment is not None:
+            over = moment > at_ms + _window_ms(text, match.end()) + _GRACE_MS and not tomorrow
+            return _Moment(moment, ahead > 0 and not weekday, over)
     return None
+
+
+def _on_date(
+    named: tuple[str, int, int | None], now: int, clock: tuple[int, int], zone: tzinfo, at_ms: int, window_ms: int
+) -> _Moment | None:
+    """The moment on a date: as stated with its year; without one the next, or the last if that lies within a window."""
+    month, day, year = named
+    near = []
+    for candidate in (year,) if year else (now - 1, now, now + 1):
+        try:
+            near += _moments(date(candidate, _MONTHS.index(month.lower()) + 1, day), clock, zone)
+        except ValueError:  # the 30th of February
+            continue
+    ahead = [ms for ms in near if ms > at_ms]
+    if year or not near:
+        return _Moment(ahead[0], False, False) if ahead else None
+    if ahead and ahead[0] <= at_ms + window_ms + _GRACE_MS:
+        return _Moment(ahead[0], False, False)
+    over = any(at_ms - window_ms <= ms <= at_ms for ms in near)
+    return _Moment(at_ms, False, True) if over else None
+
+
+def _moments(day: date, clock: tuple[int, int], zone: tzinfo) -> list[int]:
+    """The moment of a clock's time on a day: both, in order, where the clock shows it twice in autumn."""
+    moment = datetime(day.year, day.month, day.day, *clock, tzinfo=zone)
+    return sorted({_ms(moment), _ms(moment.replace(fold=1))})
 
 
 def _clock(hour: str | None, minute: str | None, half: str | None) -> tuple[int, int] | None:
@@ -178,14 +270,6 @@ def _clock(hour: str | None, minute: str | None, half: str | None) -> tuple[int,
             return None
         hours = hours % 12 + (12 if half.lower() == "p" else 0)
     return (hours, minutes) if hours < 24 and minutes < 60 else None
-
-
-def _is_day(day: date, weekday: str | None, month: str | None, number: str | None, year: str | None) -> bool:
-    if month and (month.lower() != _MONTHS[day.month - 1] or int(number or 0) != day.day):
-        return False
-    if year and int(year) != day.year:
-        return False
-    return not weekday or bool(month) or weekday.lower() == _DAYS[day.weekday()]
 
 
 @cache

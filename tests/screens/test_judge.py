@@ -188,8 +188,11 @@ def test_at_is_the_earlier_of_ts_and_activity() -> None:
 
 
 def test_a_limit_says_when_it_resets() -> None:
-    text = drawing.failure("claude", "You've hit your session limit · resets 3pm (Europe/Berlin)")
-    assert verdict("claude", text).resets_at == "2026-11-30T14:00:00.000Z"
+    found = [
+        verdict("claude", drawing.failure("claude", f"You've hit your session limit · resets {when} (Europe/Berlin)"))
+        for when in ("7am", "2:59am")
+    ]
+    assert [(one.resets_at, one.passed) for one in found] == [("2026-11-30T06:00:00.000Z", None), (None, True)]
 
 
 NOTICE = (

@@ -60,7 +60,30 @@ READ = [
     ("5-hour usage limit reached. Resets in 2 hours 11 minutes.", "2026-11-30T14:11"),
     ("Free usage exceeded [retrying in 9h 12m attempt #1]", "2026-11-30T21:12"),
     ("Weekly usage limit reached. Resets in 3 days.", "2026-12-03T12:00"),
-    ("Monthly usage limit reached. Resets in 12 days.", None),
+    ("Monthly usage limit reached. Resets in 12 days.", "2026-12-12T12:00"),
+    ("Monthly usage limit reached. It will reset in 10 days 19 hours.", "2026-12-11T07:00"),
+    ("Monthly usage limit reached. It will reset in 33 days.", None),
+    ("Usage limit reached. resets on Dec 29, 2026 at 9am", "2026-12-29T14:00"),
+    ("Usage limit reached. resets on Jan 12, 2027 at 9am", None),
+    ("Monthly limit reached, resets Dec 29", "2026-12-29T05:00"),
+    ('{"error":{"code":"model_cooldown","reset_seconds":495669,"reset_time":"137h41m9s"}}', "2026-12-06T05:41:09"),
+    ('{"type":"usage_limit_reached","plan_type":"plus","resets_in_seconds":9000}', "2026-11-30T14:30"),
+    ('{"type":"usage_limit_reached","resets_at":1796050800,"resets_in_seconds":10800}', "2026-11-30T15:00"),
+    ('{\\"resets_in_seconds\\": \\"9000\\"}', "2026-11-30T14:30"),
+    ("429 Too Many Requests, retry-after: 7200", "2026-11-30T14:00"),
+    ("429 Too Many Requests (Retry-After: 30)", None),
+    ('{"retry_after_ms": 7200000}', "2026-11-30T14:00"),
+    ('{"quotaResetDelay": "108h48m29s"}', "2026-12-05T00:48:29"),
+    ('{"anthropic-ratelimit-requests-reset": "2026-11-30T13:00:00Z"}', "2026-11-30T13:00"),
+    # Its window does not reach so far: it has just passed.
+    ("You've hit your session limit · resets 7am", None),
+    ("5-hour limit reached ∙ resets 6:59am", None),
+    ("Daily limit reached, resets 6:30am", "2026-12-01T11:30"),
+    ("You've hit your weekly limit · resets Nov 30, 6am", None),
+    ("You've hit your weekly limit · resets Nov 24, 6am", None),
+    # The window is the one named nearest before the time.
+    ("weekly limit is fine; session limit reached, resets 6am", None),
+    ("session limit is fine; weekly limit reached, resets 6am", "2026-12-01T11:00"),
     ("limits will reset when your monthly cycle ends on 12/5/2026", None),
     ("resets tomorrow at 9am", "2026-12-01T14:00"),
     ("available again at 4:10 PM", "2026-11-30T21:10"),
@@ -83,6 +106,43 @@ READ = [
 def test_a_reset_is_the_next_such_moment_or_unknown(text: str, moment: str | None) -> None:
     found = resets.read(text, AT, "America/New_York")
     assert (records.to_ts(found)[: len(moment)] if found and moment else found) == moment
+
+
+BERLIN = "Europe/Berlin"
+PASSED = [
+    # A session lasts five hours: what comes later than that, and ten minutes, is over.
+    ("session limit · resets 11am", "2026-07-10T09:00:05Z", None, True),
+    ("session limit · resets 11am", "2026-07-10T08:59:55Z", "2026-07-10T09:00:00Z", False),
+    ("session limit · resets 11am", "2026-07-10T03:50:00Z", "2026-07-10T09:00:00Z", False),
+    ("session limit · resets 11am", "2026-07-10T03:49:59Z", None, True),
+    ("daily limit, resets 11am", "2026-07-10T09:00:05Z", "2026-07-11T09:00:00Z", False),
+    ("usage limit · resets 2am", "2026-07-10T21:00:00Z", "2026-07-11T00:00:00Z", False),
+    ("weekly limit · resets Jul 10, 11am", "2026-07-10T09:00:05Z", None, True),
+    ("weekly limit · resets Jul 10, 11am", "2026-07-06T09:00:05Z", "2026-07-10T09:00:00Z", False),
+    # A date that is neither near nor just over says nothing.
+    ("weekly limit · resets Jul 10, 11am", "2026-06-20T09:00:00Z", None, False),
+    ("weekly limit · resets Jul 10, 11am", "2026-07-20T09:00:00Z", None, False),
+    ("session limit · resets in 9 hours", "2026-07-10T09:00:00Z", "2026-07-10T18:00:00Z", False),
+    ("session limit · resets tomorrow at 11am", "2026-07-10T09:00:05Z", "2026-07-11T09:00:00Z", False),
+    # The night on which the clock shows half past two twice, and the one on which it never does.
+    ("session limit · resets 2:30am", "2026-10-25T00:10:00Z", "2026-10-25T00:30:00Z", False),
+    ("session limit · resets 2:30am", "2026-10-25T00:40:00Z", "2026-10-25T01:30:00Z", False),
+    ("session limit · resets 2:30am", "2026-10-25T01:40:00Z", None, True),
+    ("session limit · resets 3:30am", "2026-03-29T00:40:00Z", "2026-03-29T01:30:00Z", False),
+    # The turn of a year.
+    ("weekly limit · resets Jan 2, 11am", "2026-12-30T09:00:00Z", "2027-01-02T10:00:00Z", False),
+    ("weekly limit · resets Dec 30, 11am", "2027-01-02T09:00:00Z", None, True),
+    ("limit · resets Feb 30", "2026-02-27T09:00:00Z", None, False),
+]
+
+
+@pytest.mark.parametrize(("text", "at", "moment", "passed"), PASSED)
+def test_a_time_beyond_the_window_of_its_limit_has_just_passed(
+    text: str, at: str, moment: str | None, passed: bool
+) -> None:
+    at_ms = records.to_ms(at)
+    assert resets.read(text, at_ms, BERLIN) == (moment and records.to_ms(moment))
+    assert resets.passed(text, at_ms, BERLIN) is passed
 
 
 def test_a_time_of_day_without_any_zone_is_unknown() -> None:
