@@ -44,16 +44,17 @@ class Context:
             self._config = configfile.find(self.config_path)
         return self._config
 
-    def store(self, url: str | None, *, view: bool = False) -> "Store":
+    def store(self, url: str | None, *, view: bool = False, patient: bool = False) -> "Store":
         """The store of --state, $FLEET_STATE, the configuration or the default, in this order; raises Unavailable.
 
-        A `view` is only read, so that a person may look at a fleet whose store is somebody else's.
+        A `view` is only read, so that a person may look at a fleet whose store is somebody else's. A filter is
+        `patient`: it waits for a server that is lost meanwhile, while a person is told at once.
         """
         from fleettools.adapters.stores import open_store
 
         if url is None and not os.environ.get("FLEET_STATE"):
             url = self.config().state
-        return open_store(url, self.messages.warn, view=view)
+        return open_store(url, self.messages.warn, view=view, patient=patient)
 
     def finder(self) -> "Finder | None":
         """What finds members that nobody marked, None when the configuration says who they are, or wants none."""

@@ -11,6 +11,11 @@ Name = Annotated[
     records.Name,
     msgspec.Meta(description="use 1 to 64 letters, digits or . _ @ + -, a letter or digit first"),
 ]
+# May hold a password: no message quotes it.
+Private = Annotated[str, msgspec.Meta(extra={"private": True})]
+Webhook = Annotated[
+    Private, msgspec.Meta(pattern=r"^https?://[^\s]+\Z", description="use an http:// or https:// address")
+]
 Variable = Annotated[
     str,
     msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z", description="use letters, digits and _, no digit first"),
@@ -42,7 +47,7 @@ class Profile(Section):
     max_members: Count | None = None
     priority: int = 0
     cwd: Text | None = None
-    env: dict[Variable, str] = {}
+    env: dict[Variable, Private] = {}
     error_pattern: Pattern = None
     exhausted_pattern: Pattern = None
 
@@ -107,10 +112,7 @@ class Health(Section):
     """What the health check is told to do."""
 
     enabled: bool = True
-    webhook: (
-        Annotated[str, msgspec.Meta(pattern=r"^https?://[^\s]+\Z", description="use an http:// or https:// address")]
-        | None
-    ) = None
+    webhook: Webhook | None = None
 
 
 class Config(Section):
@@ -126,7 +128,7 @@ class Config(Section):
     notify: Notify = msgspec.field(default_factory=Notify)
     agents: str | None = None
     discover: Literal["auto", "off"] = "auto"
-    state: str | None = None
+    state: Private | None = None
     journal: Journal = msgspec.field(default_factory=Journal)
     health: Health = msgspec.field(default_factory=Health)
 

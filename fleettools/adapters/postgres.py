@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ANCHOR_MS = 60_000
-PATIENCE = 5.0  # seconds for a connection, a statement, and for a server that restarts to come back
+PATIENCE = 5.0  # seconds for a connection, and for a statement
+GIVE_UP = 300.0  # seconds for a lost server to come back, where somebody waits for it
 
 # The lock keeps first opens apart: IF NOT EXISTS alone fails when two create the same table at once.
 _TABLES = (
@@ -41,17 +42,17 @@ _CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 class PostgresStore(SqlStore):
     """See fleettools.services.store.Store. Raises Unavailable, or CannotWrite when the server's disk is full.
 
-    A lost connection is made again, for PATIENCE seconds. When the answer to a commit is lost with it, `put` may say
-    False though it was done: who then reads the key again sees what holds. No message shows the password. Tables of
-    that name which are not ours are left as they are. With `view` nothing is made or written: no tables are an empty
-    store.
+    A lost connection is made again; where `patient`, a lost server is waited for, which `warn` is told. When the answer
+    to a commit is lost with it, `put` may say False though it was done: who then reads the key again sees what holds.
+    No message shows the password. Tables of that name which are not ours are left as they are. With `view` nothing is
+    made or written: no tables are an empty store.
     """
 
     _insert_tail = "FOR SHARE"
 
-    def __init__(self, url: str, warn: Callable[[object], None], *, view: bool = False) -> None:
+    def __init__(self, url: str, warn: Callable[[object], None], *, view: bool = False, patient: bool = False) -> None:
         super().__init__(warn)
-        self._view = view
+        self._view, self._patient = view, patient
         self._driver = _driver()
         self._url = url
         self._place, self._password = self._parsed()
@@ -104,18 +105,30 @@ class PostgresStore(SqlStore):
         return self._run(work)
 
     def _run(self, work: "Callable[[psycopg.Connection[Any]], T]") -> T:
-        deadline = clock.monotonic() + PATIENCE
+        lost_at, pause = 0.0, 0.1
         while True:
+            known = self._connection is not None
             try:
                 if self._connection is None:
                     self._connection = self._connected()
-                return work(self._connection)
+                answer = work(self._connection)
             except self._driver.Error as error:
-                lost = self._connection is None or self._connection.closed
-                if not lost or clock.monotonic() > deadline:
+                if self._connection is not None and not self._connection.closed:
                     raise self._failure(error) from None
                 self._connection = None
-                clock.sleep(0.1)
+                if known:  # cut, but perhaps only the connection
+                    continue
+                lost_at = lost_at or clock.monotonic()
+                if not self._patient or clock.monotonic() - lost_at > GIVE_UP:
+                    raise self._failure(error) from None
+                if pause == 0.1:
+                    self._warn(f"{self._shown(error)}; waiting for the server, and what is read waits with it")
+                clock.sleep(pause)
+                pause = min(2 * pause, 5.0)
+                continue
+            if lost_at:
+                self._warn(f"{self._place} is back after {clock.monotonic() - lost_at:.0f} s")
+            return answer
 
     def _connected(self) -> "psycopg.Connection[Any]":
         limits = {"connect_timeout": int(PATIENCE), "tcp_user_timeout": int(2000 * PATIENCE)}
@@ -143,27 +156,35 @@ class PostgresStore(SqlStore):
                 f"{what}, and are left as they are", "name another database, or a schema with search_path"
             )
 
-    def _failure(self, error: "psycopg.Error") -> FleetError:
+    def _shown(self, error: "psycopg.Error") -> str:
         text = " ".join(str(error).split())
-        if self._password:
-            text = text.replace(self._password, "***")
+        return f"{self._place}: {text.replace(self._password, '***') if self._password else text}"
+
+    def _failure(self, error: "psycopg.Error") -> FleetError:
         if isinstance(error, self._driver.errors.DiskFull):
-            return CannotWrite(f"{self._place}: {text}", "make room there; nothing that was stored is lost")
+            return CannotWrite(self._shown(error), "make room there; nothing that was stored is lost")
         if isinstance(error, (self._driver.errors.QueryCanceled, self._driver.errors.LockNotAvailable)):
             what = f"{self._place} has kept a statement waiting for {PATIENCE:.0f} s"
             return Unavailable(what, "see pg_stat_activity for who holds a lock, or try again")
-        return Unavailable(f"{self._place}: {text}", "check the server and the URL, or use another --state")
+        return Unavailable(self._shown(error), "check the server and the URL, or use another --state")
 
     def _parsed(self) -> tuple[str, str]:
         """The server and database as messages name them, and the password that they must not show."""
+        user = self._url.partition("://")[2].partition("?")[0].rpartition("@")[0]
         try:
             parts = self._driver.conninfo.conninfo_to_dict(self._url)
         except self._driver.Error:
             # Its message quotes parts of the URL, and a misplaced @ makes the password one of them.
-            what = "--state is no URL of PostgreSQL"
-            raise UsageError(what, "write postgresql://USER@HOST/DATABASE, special characters as %XX") from None
+            raise self._no_url() from None
+        # libpq takes the first of these for the end of the password, and would name the rest as host or database.
+        if "/" in user or "@" in user:
+            raise self._no_url()
         place = f"postgresql://{parts.get('host') or ''}/{parts.get('dbname') or ''}"
         return place, str(parts.get("password") or "")
+
+    def _no_url(self) -> UsageError:
+        what = "--state is no URL of PostgreSQL"
+        return UsageError(what, "write postgresql://USER@HOST/DATABASE, special characters as %XX")
 
 
 def _driver() -> Any:

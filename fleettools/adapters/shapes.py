@@ -77,9 +77,10 @@ def _leaf(value: Any, shape: Any, place: str, faults: list[Fault]) -> Any:
 
 def _said(error: str, value: Any, shape: Any) -> tuple[str, str]:
     """A validation error in words, and its mend."""
-    shown = _shown(value)
+    metas = [meta for part in (shape, *get_args(shape)) for meta in getattr(part, "__metadata__", ())]
+    private = any((meta.extra or {}).get("private") for meta in metas)
+    shown = _shown(value) if not private or isinstance(value, dict | list) else _kind(value)
     if "matching regex" in error:
-        metas = [meta for part in (shape, *get_args(shape)) for meta in getattr(part, "__metadata__", ())]
         return f"{shown} does not fit", next((meta.description for meta in metas if meta.description), "")
     choices = [choice for part in (shape, *get_args(shape)) if get_origin(part) is Literal for choice in get_args(part)]
     if choices and isinstance(value, str):
@@ -87,7 +88,13 @@ def _said(error: str, value: Any, shape: Any) -> tuple[str, str]:
     wanted = error.removeprefix("Expected ").partition(", got")[0].partition(" - at")[0].removesuffix(".0")
     wanted = re.sub(r"`([^`]*)`", lambda found: _worded(found[1]), wanted)
     quotable = "`str" in error and not isinstance(value, dict | list | str)
-    return f"expected {wanted}, got {shown}", f"quote it: '{shown}'" if quotable else "see fleetd.yaml(5)"
+    quote = "quote it" if private else f"quote it: '{shown}'"
+    return f"expected {wanted}, got {shown}", quote if quotable else "see fleetd.yaml(5)"
+
+
+def _kind(value: Any) -> str:
+    """What may be said of a value that may be a password."""
+    return _KINDS.get(type(value).__name__, "this value") if not isinstance(value, str) else "this value"
 
 
 def _shown(value: Any) -> str:

@@ -22,11 +22,12 @@ def default_path() -> str:
 
 
 def open_store(
-    url: str | None, warn: Callable[[object], None], *, view: bool = False
+    url: str | None, warn: Callable[[object], None], *, view: bool = False, patient: bool = False
 ) -> "MemoryStore | SqliteStore | PostgresStore":
     """The store that `--state`, `$FLEET_STATE` or the default names; raises Unavailable, UsageError for a bad URL.
 
-    A `view` only reads: it makes and mends nothing, and may be of a store that this user may not write.
+    A `view` only reads: it makes and mends nothing, and may be of a store that this user may not write. Who is
+    `patient` waits for a server that is lost meanwhile.
     """
     from fleettools.config import foreign_store
 
@@ -42,7 +43,7 @@ def open_store(
     if scheme in ("postgresql", "postgres") and colon:
         from fleettools.adapters.postgres import PostgresStore
 
-        return PostgresStore(url, warn, view=view)
+        return PostgresStore(url, warn, view=view, patient=patient)
     from fleettools.adapters.sqlite import SqliteStore
 
     path = os.path.expanduser(rest if scheme == "sqlite" and colon else url)

@@ -270,16 +270,16 @@ class Tmux:
         Starts a server with a session (`session`, else "fleet") when there is none. Raises NoPane when the command
         has ended already.
         """
-        settings = [*(["-n", literal(name)] if name else []), *_begin(cwd, env)]
+        settings = [*(["-n", name] if name else []), *_begin(cwd)]
         try:
             where = ["-t", f"={session}:"] if session else []
-            out, _ = self.run(["new-window", *where, *settings, literal(command)])
+            out, _ = self._open(["new-window", *where, *settings, command], env)
         except NoServer:
-            out = self._new_session(session or "fleet", [*settings, literal(command)])
+            out = self._new_session(session or "fleet", [*settings, command], env)
         return self._opened(out.strip(), options or {})
 
-    def _new_session(self, name: str, words: Sequence[str]) -> str:
-        out, err = self.run(["new-session", "-s", name, *words], check=False)
+    def _new_session(self, name: str, words: Sequence[str], env: Mapping[str, str] | None) -> str:
+        out, err = self._open(["new-session", "-s", name, *words], env, check=False)
         if not out.startswith("%"):  # tmux says "error creating" its socket with status 0
             what = err.strip() or "tmux said nothing"
             raise self.error(f"no server can be started there ({what})", "make its folder, or name another socket")
@@ -295,8 +295,18 @@ class Tmux:
         options: Mapping[str, str] | None = None,
     ) -> PaneRow:
         """Open a pane beside another that runs a shell command, and set its options; raises NoPane."""
-        out, _ = self.run(["split-window", "-t", pane, *_begin(cwd, env), literal(command)])
+        out, _ = self._open(["split-window", "-t", pane, *_begin(cwd), command], env)
         return self._opened(out.strip(), options or {})
+
+    def _open(self, words: Sequence[str], env: Mapping[str, str] | None, check: bool = True) -> tuple[str, str]:
+        """Run a command that opens a pane with these variables set, which may be secret."""
+        if not env:
+            return self.run([literal(word) for word in words], check=check)
+        # Every user of the machine can read the arguments of a process, nobody its standard input.
+        settings = [word for key, value in env.items() for word in ("-e", f"{key}={value}")]
+        line = " ".join(_quoted(word) for word in (words[0], *settings, *words[1:]))
+        start = [["start-server"]] if words[0] == "new-session" else []
+        return self.run(*start, ["source-file", "-"], stdin=f"{line}\n".encode(), check=check)
 
     def _opened(self, pane: str, options: Mapping[str, str]) -> PaneRow:
         try:
@@ -324,14 +334,17 @@ def _stripped(text: str) -> str:
     return "\n".join(line.rstrip(" ") for line in text[:-1].split("\n"))
 
 
-def _begin(cwd: str | None, env: Mapping[str, str] | None) -> list[str]:
-    """How a new pane begins: in the background, its id printed, its folder and environment."""
+def _begin(cwd: str | None) -> list[str]:
+    """How a new pane begins: in the background, its id printed, its folder."""
     words = ["-d", "-P", "-F", "#{pane_id}"]
     if cwd:
-        words += ["-c", literal(cwd.replace("#", "##"))]  # tmux expands formats in it
-    for key, value in (env or {}).items():
-        words += ["-e", literal(f"{key}={value}")]
+        words += ["-c", cwd.replace("#", "##")]  # tmux expands formats in it
     return words
+
+
+def _quoted(word: str) -> str:
+    """A word for a line that tmux reads from a file: within single quotes nothing means anything."""
+    return "'" + word.replace("'", "'\\''") + "'"
 
 
 def literal(word: str) -> str:

@@ -57,7 +57,7 @@ def main(
     from fleettools.adapters.memory import MemoryStore
     from fleettools.services.correlator import Correlator
 
-    config, store = ctx.config(), ctx.store(state_url)
+    config, store = ctx.config(), ctx.store(state_url, patient=True)
     rules = _rules(config, threshold, window, cool_off)
     replay = isinstance(store, MemoryStore)
     correlator = Correlator(store, config, rules, ctx.messages, clock, ctx.out.flush, replay)

@@ -15,7 +15,7 @@ def main(ctx: Context, state_url: str | None, files: tuple[str, ...]) -> Exit:
     from fleettools.adapters.lines import Input, pump
     from fleettools.services.resolver import Resolver
 
-    resolver = Resolver(ctx.store(state_url), ctx.config(), ctx.messages)
+    resolver = Resolver(ctx.store(state_url, patient=True), ctx.config(), ctx.messages)
     consume = {"verdict": resolver.verdict, "tmux": resolver.tmux}
     return pump(Input(files, ctx.out, ctx.messages), ctx.out, ctx.messages, consume, strict=ctx.strict)
 

@@ -48,6 +48,9 @@ class Setting:
     def prepare(self) -> Supervisor:
         """Read and open everything that the stages will need, so that what is missing is said before they start."""
         self._env = dict(os.environ)
+        if self.asked.state:
+            # Every user of the machine can read the arguments of a process; the URL may hold a password.
+            self._env["FLEET_STATE"] = self.asked.state
         self.config = self.ctx.config()
         if faults := agentfiles.faults(self.config.agents):
             faults[0].also = tuple(faults[1:])
@@ -74,7 +77,8 @@ class Setting:
 
     def pipe(self, errors: IO[bytes] | None = None) -> Pipe:
         """The pipe of all stages, each of which is handed the configuration as it was checked."""
-        stages = {name: [*module(name), *self._call.options(name)] for name in STAGES}
+        call = self._call._replace(state=())  # they find it in their environment
+        stages = {name: [*module(name), *call.options(name)] for name in STAGES}
         return Pipe(stages, self._env, ("-c", config.written(self.config)), errors)
 
     def call(self) -> Call:

@@ -41,7 +41,11 @@ MISTAKES = [
     ("a date", "panes: [{title: 2026-01-31}]", "panes[0].title: 2026-01-31 is a date"),
     ("infinity", "minTurnSeconds: .inf", "minTurnSeconds: .inf is no text"),
     ("a key that is a number", "profiles: {7: {}}", "profiles: the key 7 is no text; quote it"),
-    ("a number for text", "profiles: {a: {env: {PORT: 80}}}", "profiles.a.env.PORT: expected text, got 80; quote it"),
+    (
+        "a number for text",
+        "profiles: {a: {env: {PORT: 80}}}",
+        "profiles.a.env.PORT: expected text, got a whole number; quote it",
+    ),
     ("text for a number", "outage: {threshold: two}", "outage.threshold: expected a whole number"),
     ("truth for a number", "outage: {threshold: true}", "outage.threshold: expected a whole number"),
     ("a fraction for a count", "outage: {threshold: 1.5}", "outage.threshold: expected a whole number"),
@@ -56,7 +60,11 @@ MISTAKES = [
     ("a credential's name", "profiles: {a: {credentialId: ../x}}", "profiles.a.credentialId: '../x' does not fit"),
     ("a variable's name", "profiles: {a: {env: {'1 X': z}}}", "profiles.a.env.1 X: '1 X' does not fit"),
     ("a store nobody has", "state: mysql://x", "state: mysql: is no store"),
-    ("a webhook of another kind", "health: {webhook: 'ftp://x'}", "health.webhook: 'ftp://x' does not fit"),
+    (
+        "a webhook of another kind",
+        "health: {webhook: 'ftp://x'}",
+        "health.webhook: this value does not fit; use an http",
+    ),
     ("a bad pattern", "profiles: {codex-b: {errorPattern: '(a|b'}}", "profiles.codex-b.errorPattern: missing ) at 4"),
     ("a bad pattern in a list", "profiles: {a: {errorPattern: [x, '[']}}", "profiles.a.errorPattern[1]: unterminated"),
     (

@@ -1,6 +1,7 @@
 """The door to tmux, and the guarded way into a pane, on a real server."""
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -170,6 +171,29 @@ def test_the_guard_refuses_a_pane_that_is_not_what_was_seen(
         until(lambda: server.screen(pane).count("hello there") == 2)
     elif "kill-pane" not in change:
         assert "hello there" not in server.screen(pane)
+
+
+@pytest.mark.parametrize("how", ["a window", "beside another", "with no server yet"])
+def test_variables_of_a_new_pane_are_no_argument_of_any_process(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    value = 's3c\'ret "$HOME" #{pane_id} \\; ~;\nand a line'
+    real = shutil.which("tmux")
+    (tmp_path / "tmux").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >>{tmp_path}/said\nexec {real} "$@"\n')
+    (tmp_path / "tmux").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    door = Tmux(str(tmp_path / "new") if how == "with no server yet" else server.socket)
+    command = f"printf '%s' \"$A\" >{tmp_path}/seen; exec sleep 100"
+    try:
+        if how == "beside another":
+            door.split_window(server.pane("exec sleep 100"), command, env={"A": value})
+        else:
+            door.new_window(command, env={"A": value})
+        until(lambda: (tmp_path / "seen").exists() and (tmp_path / "seen").read_text() == value)
+        assert "s3c" not in (tmp_path / "said").read_text()
+    finally:
+        if how == "with no server yet":
+            door.run(["kill-server"])
 
 
 def test_pasting_into_a_dead_pane_leaves_the_server_alive(server: Server, door: Tmux) -> None:

@@ -149,7 +149,7 @@ class Worker:
 
     def _tick(self) -> int:
         if self._store is None:
-            self._store = self._ctx.store(self._state_url)
+            self._store = self._ctx.store(self._state_url, patient=True)
             self._opened.set()
         if self._courier is None:
             notify = self._config.notify
