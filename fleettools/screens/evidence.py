@@ -46,13 +46,14 @@ _MEND = (
     r"(?i)^[^\d\W].* · (?:please )?(?:run|use|fix|check|set|try|see) [`'\"]?(?:/[a-z][\w-]+|gcloud |aws |az |"
     r"external |the environment variable|[a-z]+_[a-z]+_[a-z_]+)"
 )
-_RESETS = r"(?i)[·∙•] ?resets? (?:at |in |on )?(?:\d|[a-z]{3,9} \d)"  # behind the agent's own dot
+_RESETS = r"(?i)^[^\W\d].*[·∙•] ?resets? (?:at |in |on )?(?:\d|[a-z]{3,9} \d)"  # behind the agent's own dot
 _WHEN = r"(?i)\breset\w* (?:at |in |on )?\d|\|\d{10}\b"
 _NEARLY = r"\b\d{1,3}(?:\.\d+)? ?%"  # so much of a limit is used, or left
 # What an agent remarks on besides its turn; and what says that the turn goes on all the same.
 _OTHERS = (
     r"(?i)\b(?:mcp|hooks?|skills?|plugins?|extensions?|updated?s?|telemetry|lsp|deprecated|version|tips?|auto mode|"
-    r"config(?:uration)?|metadata|compacted|automatically switched|fall(?:s|ing|en)? back|fallback)\b"
+    r"config(?:uration)?|metadata|compacted|automatically switched|fall(?:s|ing|en)? back|fallback|"
+    r"now using|approaching)\b"
 )
 MODELS = frozenset({"reply", "tool", "done"})
 
@@ -264,7 +265,7 @@ def _told(screen: Screen, item: Item, alone: bool) -> Sign | None:
     code = causes.status_of(head)
     if causes.has_body(text) and (code or causes.BODY.search(head)):
         return Sign.BODY
-    if item.kind == "reply" or (item.kind == "own" and compiled(_RESETS).search(text)):
+    if item.kind == "reply" or (item.kind == "own" and compiled(_RESETS).match(text)):
         return Sign.WORDS if _is_addressed(screen, item) else None
     if alone and (code or (item.kind == "own" and compiled(_WHEN).search(text))):
         return Sign.BODY
@@ -277,7 +278,7 @@ def _is_addressed(screen: Screen, item: Item) -> bool:
     text = item.text
     if item.paragraphs > 1 or len(item.lines) > 3 or len(text) > 240:
         return False
-    if (compiled(_MEND).search(text) and len(text) < 120) or compiled(_RESETS).search(text):
+    if (compiled(_MEND).search(text) and len(text) < 120) or compiled(_RESETS).match(text):
         return True
     return bool(compiled(_ADDRESSED).match(text)) and causes.rule_of(screen.look, text, (True, True)) is not None
 
