@@ -29,13 +29,22 @@ class Section(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_field
     """A mapping of the file; keys that it does not have are errors."""
 
 
+class Sought(Section):
+    """One pattern; `anywhere`: also where what it finds may be the model's words."""
+
+    pattern: Text
+    anywhere: bool = False
+
+
 class Extend(Section):
-    """Patterns that add to the bundled ones of their kind."""
+    """Patterns that add to the bundled ones of their kind, or one pattern by itself with how it counts."""
 
-    extend: list[str]
+    extend: list[str | Sought] | None = None
+    pattern: Text | None = None
+    anywhere: bool = False
 
 
-Pattern = str | list[str] | Extend | None
+Pattern = str | list[str | Sought] | Extend | None
 
 
 class Profile(Section):
@@ -145,15 +154,28 @@ class Config(Section):
         return None if found is None else found.credential_id or profile
 
 
-def stated(value: Pattern) -> list[str] | None:
+def stated(value: Pattern) -> list[Sought] | None:
     """The patterns that a key states, without blank ones; None when it states none at all.
 
     `none` states that there are none: an empty list. Those of `extend` are given without the bundled ones.
     """
     if isinstance(value, str) and value.strip() == "none":
         return []
-    listed = value.extend if isinstance(value, Extend) else [value] if isinstance(value, str) else value or []
-    return [pattern for pattern in listed if pattern.strip()] or None
+    sought = [Sought(pattern=each) if isinstance(each, str) else each for each in _listed(value)]
+    return [each for each in sought if each.pattern.strip()] or None
+
+
+def adds(value: Pattern) -> bool:
+    """Whether the patterns of a key add to the bundled ones."""
+    return isinstance(value, Extend) and value.extend is not None
+
+
+def _listed(value: Pattern) -> list[str | Sought]:
+    if not isinstance(value, Extend):
+        return [value] if isinstance(value, str) else value or []
+    if value.pattern is not None:
+        return [Sought(pattern=value.pattern, anywhere=value.anywhere)]
+    return value.extend or []
 
 
 def plain(config: Config) -> dict[str, Any]:
@@ -204,11 +226,15 @@ def foreign_store(url: str) -> str:
 def _bad_patterns(place: str, value: Pattern) -> list[Fault]:
     found = []
     if isinstance(value, Extend):
-        place, value = f"{place}.extend", value.extend
-    for i, pattern in enumerate([value] if isinstance(value, str) else value or ()):
-        error = _pattern_error(pattern)
+        if (value.extend is None) == (value.pattern is None):
+            what = "missing" if value.extend is None else "does not go with pattern"
+            return [Fault(f"{place}.extend", what, "write {extend: [...]}, or {pattern: text, anywhere: true}")]
+        place = f"{place}.extend" if value.pattern is None else f"{place}.pattern"
+    several = isinstance(value, list) or adds(value)
+    for i, each in enumerate(_listed(value)):
+        error = _pattern_error(each if isinstance(each, str) else each.pattern)
         if error:
-            at = place if isinstance(value, str) else f"{place}[{i}]"
+            at = f"{place}[{i}]" if several else place
             found.append(Fault(at, error, "mend the regular expression, or put \\ before the character"))
     return found
 

@@ -33,7 +33,8 @@ def load(path: str) -> Config:
     found: list[Fault] = []
     data = yamlfile.read(path, found, WORDS)
     config = shapes.fitted({} if data is None else data, Config, found)
-    found += faults(config)
+    placed = {fault.place for fault in found}  # what does not fit cannot be missing as well
+    found += [fault for fault in faults(config) if fault.place not in placed]
     yamlfile.refuse(path, found)
     if config.agents:
         config.agents = os.path.join(os.path.dirname(path), os.path.expanduser(config.agents))

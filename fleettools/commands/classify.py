@@ -106,8 +106,11 @@ class Judge:
         for key, value in (("errorPattern", found.error_pattern), ("exhaustedPattern", found.exhausted_pattern)):
             listed = config.stated(value)
             place = f"profiles.{profile}.{key}"
-            own = tuple(Own(place if len(listed or ()) < 2 else f"{place}[{i}]", p) for i, p in enumerate(listed or ()))
-            kinds.append(Kind(own, bundled=listed is None or isinstance(value, config.Extend)))
+            own = tuple(
+                Own(place if len(listed or ()) < 2 else f"{place}[{i}]", each.pattern, each.anywhere)
+                for i, each in enumerate(listed or ())
+            )
+            kinds.append(Kind(own, bundled=listed is None or config.adds(value)))
         return Rules(error=kinds[0], exhausted=kinds[1], min_turn_seconds=seconds)
 
 

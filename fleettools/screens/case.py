@@ -3,10 +3,9 @@
 from typing import NamedTuple
 
 from fleettools import records
-from fleettools.screens import causes
 from fleettools.screens.blocks import Screen
 from fleettools.screens.look import Look
-from fleettools.screens.patterns import Own, Rules, Search
+from fleettools.screens.patterns import Rules, Search
 
 # What a cause means, in words that no agent fails with: they reach people and leads as `failureReason`.
 WHY = {
@@ -54,24 +53,6 @@ class Case:
         """Whether the turn lasted less than the configured least; unknown seconds are not fast."""
         seconds = self.pane.turn.seconds if self.pane.turn else None
         return seconds is not None and seconds < self.rules.min_turn_seconds
-
-    def own(self, lines: list[str]) -> Outcome | None:
-        """What an operator's patterns say of these lines, exhaustion first."""
-        return self.searched("exhausted", self.rules.exhausted.own, lines) or self.searched(
-            "backend_error", self.rules.error.own, lines
-        )
-
-    def searched(self, kind: records.Outcome, own: tuple[Own, ...], lines: list[str]) -> Outcome | None:
-        """The failure of a kind that one of the patterns finds in the lines."""
-        hit = self.search.first(own, lines) if own else None
-        if hit is None:
-            return None
-        pattern, line = hit
-        text = "\n".join(lines)
-        cause = causes.cause_of(self.screen.look, text)[0]
-        if (kind == "exhausted") != (cause in ("quota", "credits")):
-            cause = "unknown"
-        return Outcome(kind, f"matches {pattern.key}", line, pattern.key, cause, text=text)
 
 
 def is_long_wait(text: str) -> bool:

@@ -245,7 +245,7 @@ def sign_of(screen: Screen, items: list[Item], at: int) -> Sign | None:
         return None
     if look.begins(item.opening) or (item.kind == "own" and look.begins(item.first)):
         return Sign.WORDS
-    if _is_aside(look, item):
+    if is_aside(look, item):
         return None
     if (item.kind in ("own", "plain") or (item.kind == "reply" and look.fails_as_reply)) and screen.burns(item):
         return Sign.COLOUR
@@ -294,7 +294,7 @@ def _is_remark(screen: Screen, items: list[Item], at: int) -> bool:
     return False
 
 
-def _is_aside(look: Look, item: Item) -> bool:
+def is_aside(look: Look, item: Item) -> bool:
     """Whether a message is about something else than the turn: how much of a limit is used, a hook, an update."""
     text = item.text
     if item.kind in ("own", "notice", "plain") and any(phrase in item.words for phrase in look.innocent):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from fleettools import records
-from fleettools.screens import evidence, signs
+from fleettools.screens import evidence, operators, signs
 from fleettools.screens.blocks import Screen
 from fleettools.screens.case import WHY, Case, Outcome, is_long_wait
 from fleettools.screens.look import Look
@@ -74,9 +74,8 @@ def _undescribed(case: Case) -> Outcome | None:
         old = set(lines_of(case.pane.turn.baseline))
         lines = [line for line in lines if line not in old]
     lines = lines[-RAW_LINES:]
-    found = case.own(lines)
-    if found is None and not case.rules.configured:
-        found = case.searched("backend_error", (LEGACY,), lines)
+    legacy = () if case.rules.configured or not case.rules.error.bundled else (LEGACY,)
+    found = operators.anywhere(case, lines, legacy)
     if found is not None:
         return found
     if any(sign in squeezed(line) for sign in _BUSY_ANYWHERE for line in lines[-6:]):
@@ -102,11 +101,8 @@ def _stale(case: Case) -> Outcome | None:
 
 def _failed(case: Case) -> Outcome | None:
     screen, rules = case.screen, case.rules
-    items = screen.telling
-    if rules.configured and items:
-        found = case.own(items[-1].lines)
-        if found is not None:
-            return found
+    if rules.configured and (found := operators.failure(case)) is not None:
+        return found
     run = evidence.failing(screen, case.notes)
     if not run:
         return None

@@ -1,7 +1,7 @@
 """Operators' own patterns: searched in physical lines, each search within a time budget."""
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -12,10 +12,19 @@ BUDGET = 0.1  # seconds of processor time for all patterns of one pane together
 
 
 class Own(msgspec.Struct, frozen=True):
-    """A pattern with the place in the configuration that it comes from."""
+    """A pattern with the place in the configuration that it comes from; `anywhere`: also in the model's words."""
 
     key: str
     pattern: str
+    anywhere: bool = False
+
+
+class Hit(NamedTuple):
+    """Where a pattern matched: its line, that line's number among those searched, and the column."""
+
+    line: str
+    number: int
+    column: int
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -52,22 +61,21 @@ class Search:
         self.left = BUDGET
         self.over: list[str] = []
 
-    def first(self, own: tuple[Own, ...], lines: list[str]) -> tuple[Own, str] | None:
-        """The first pattern that one of the lines holds, and that line; each gets its part of the budget."""
+    def hits(self, own: tuple[Own, ...], lines: list[str]) -> list[tuple[Own, Hit | None]]:
+        """Each pattern with the first line that it matches, if any; each gets its part of the budget."""
+        found = []
         for number, candidate in enumerate(own):
             share = self.left / (len(own) - number + 1)
-            line = self._in(candidate, lines, share)
-            if line is not None:
-                return candidate, line
-        return None
+            found.append((candidate, self._in(candidate, lines, share)))
+        return found
 
-    def _in(self, own: Own, lines: list[str], share: float) -> str | None:
+    def _in(self, own: Own, lines: list[str], share: float) -> Hit | None:
         pattern = _compiled(own.pattern)
         part = share / max(len(lines), 1)
-        for line in lines:
+        for number, line in enumerate(lines):
             try:
-                if pattern.search(line, timeout=max(part, 0.0002)):
-                    return line
+                if match := pattern.search(line, timeout=max(part, 0.0002)):
+                    return Hit(line, number, match.start())
             except TimeoutError:
                 self.over.append(own.key)
                 self.left -= part

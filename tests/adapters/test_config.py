@@ -77,6 +77,11 @@ MISTAKES = [
         "profiles: {a: {errorPattern: {extend: '('}}}",
         "profiles.a.errorPattern.extend: expected",
     ),
+    (
+        "extend beside a pattern",
+        "profiles: {a: {errorPattern: {extend: [x], pattern: z}}}",
+        "profiles.a.errorPattern.extend: does not go with pattern",
+    ),
     ("extend without a value", "profiles: {a: {errorPattern: {}}}", "profiles.a.errorPattern.extend: missing"),
     ("no YAML", "profiles: {a: [}", ", line 1, column 16: "),
     ("a control character", "profiles: {a: '\x07'}", ", line 1: control characters are not allowed (#x07)"),
@@ -133,7 +138,8 @@ def test_patterns_may_use_what_only_regex_knows(tmp_path: Path) -> None:
     patterns = [r"(?<=a+)b", r"\p{Greek}", r"(?i)quota (?:used|exceeded)", "[[a]", ""]
     written = "".join(f"      - '{pattern}'\n" for pattern in patterns)
     made = loaded(tmp_path, f"profiles:\n  a:\n    errorPattern:\n{written}")
-    assert config.stated(made.profiles["a"].error_pattern) == patterns[:-1]
+    stated = config.stated(made.profiles["a"].error_pattern)
+    assert stated is not None and [each.pattern for each in stated] == patterns[:-1]
 
 
 @pytest.mark.parametrize(
@@ -146,10 +152,13 @@ def test_patterns_may_use_what_only_regex_knows(tmp_path: Path) -> None:
         pytest.param(["x", "", "y"], ["x", "y"], id="a list without its blanks"),
         pytest.param([], None, id="an empty list is none"),
         pytest.param(config.Extend(extend=["x"]), ["x"], id="those that add"),
+        pytest.param(config.Extend(pattern="x", anywhere=True), ["x"], id="one with how it counts"),
+        pytest.param([config.Sought(pattern="x", anywhere=True), "y"], ["x", "y"], id="one such in a list"),
     ],
 )
 def test_what_a_pattern_key_states(value: config.Pattern, states: list[str] | None) -> None:
-    assert config.stated(value) == states
+    stated = config.stated(value)
+    assert (None if stated is None else [each.pattern for each in stated]) == states
 
 
 def test_a_configuration_written_for_the_stages_reads_the_same(tmp_path: Path) -> None:

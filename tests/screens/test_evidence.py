@@ -1,4 +1,4 @@
-"""What makes the last thing on a screen the agent's own failure, whatever its words, and what keeps it from being one."""
+"""What makes the last thing on a screen the agent's own failure, whatever its words, and what speaks against it."""
 
 import json
 
@@ -142,7 +142,7 @@ def test_a_remark_is_no_failure_and_ends_no_turn(agent: str, line: str, code: st
         below = inked("a banner", "38;5;174") + "\n" if ink else ""
         alone = verdict(agent, below + drawing._on(agent, [shown]), look)
         assert alone.outcome == "working", alone.reason
-        first, later, _ = drawing.STYLES[agent].reply
+        first = drawing.STYLES[agent].reply[0]
         after = verdict(agent, below + drawing._on(agent, [f"{first}All done.", "", shown]), look)
         assert after.outcome == "completed", after.reason
 

@@ -39,6 +39,10 @@ def own(pattern: str, key: str = "profiles.p.errorPattern") -> Kind:
     return Kind((Own(key, pattern),), bundled=False)
 
 
+def loose(pattern: str) -> Kind:
+    return Kind((Own("profiles.p.errorPattern", pattern, anywhere=True),), bundled=False)
+
+
 @pytest.mark.parametrize("case", SCORED, ids=lambda case: case["file"])
 def test_each_stored_screen_gets_its_right_verdict(case: dict[str, object]) -> None:
     path = drawing.SAMPLES / str(case["file"])
@@ -92,7 +96,9 @@ def test_a_fast_turn(text: str, seconds: float | None, outcome: str, path: str) 
 
 # Operators' patterns replace the bundled ones of their kind, or add to them; `none` (no patterns) leaves none.
 OPERATORS = [
-    ("a pattern of one's own", Rules(error=own("tests pass")), ANSWERED, "backend_error", "configured"),
+    ("a pattern of one's own", Rules(error=own("^⏺ All done")), ANSWERED, "backend_error", "configured"),
+    ("not within the model's words", Rules(error=own("tests pass")), ANSWERED, "completed", "configured"),
+    ("unless it says so", Rules(error=loose("tests pass")), ANSWERED, "backend_error", "configured"),
     ("replaces the bundled ones", Rules(error=own("never there")), OVERLOADED, "completed", "configured"),
     ("leaves the other kind alone", Rules(exhausted=own("never there")), OVERLOADED, "backend_error", "configured"),
     ("adds to them", Rules(error=Kind((Own("k", "never"),), bundled=True)), OVERLOADED, "backend_error", "configured"),
@@ -119,15 +125,62 @@ def test_operators_patterns(rules: Rules, text: str, outcome: str, coverage: str
 
 
 def test_a_pattern_without_end_costs_a_tenth_of_a_second_is_named_and_the_others_still_judge() -> None:
-    text = drawing.reply("claude", "\n".join(["a" * 70 + "!"] * 12))
+    text = drawing.failure("codex", "\n".join(["a" * 70 + "!"] * 12))
     slow = (Own("profiles.p.errorPattern[0]", "(a|aa)+$"), Own("profiles.p.errorPattern[1]", "a!"))
     rules = Rules(error=Kind(slow, bundled=False), exhausted=own("(a|aa)+$", "profiles.p.exhaustedPattern"))
-    weigh(pane("claude", "warm"), agentfiles.load("claude"), rules)
+    weigh(pane("codex", "warm"), agentfiles.load("codex"), rules)
     began = time.process_time()
-    found = weigh(pane("claude", text), agentfiles.load("claude"), rules)
+    found = weigh(pane("codex", text), agentfiles.load("codex"), rules)
     assert time.process_time() - began < 0.2  # 0.1 s of budget, and room for the rest
     assert found.verdict.outcome == "backend_error" and found.verdict.pattern == "profiles.p.errorPattern[1]"
     assert "profiles.p.errorPattern[0]" in found.over and "profiles.p.exhaustedPattern" in found.over
+
+
+# Rule: --explain says what became of each pattern of one's own: where it was tried, and why a match does not count.
+BECAME = {
+    "no match": ("codex", own("never"), drawing.failure("codex", "HTTP 503"), ": no match"),
+    "a match that counts": ("codex", own("503"), drawing.failure("codex", "HTTP 503"), ": matched"),
+    "in a reply": (
+        "codex",
+        own("usage limit"),
+        drawing.reply("codex", "You've hit your usage limit."),
+        "the model's words",
+    ),
+    "within what may be a reply": (
+        "claude",
+        own("API Error"),
+        drawing.reply("claude", "The API Error is gone."),
+        "begin",
+    ),
+    "in a tool's output": ("claude", own("503"), drawing._on("claude", ["⏺ Bash(curl)", "  ⎿  503"]), "this is a tool"),
+}
+
+
+@pytest.mark.parametrize(("agent", "kind", "text", "became"), BECAME.values(), ids=BECAME.keys())
+def test_what_became_of_an_operators_pattern_is_explained(agent: str, kind: Kind, text: str, became: str) -> None:
+    found = weigh(pane(agent, text), agentfiles.load(agent), Rules(error=kind), explain=True)
+    assert any(note.startswith("profiles.p.errorPattern: tried on row") and became in note for note in found.notes)
+
+
+# Rule: a reply's words are no failure whatever an operator looks for, where replies have a mark or a colour.
+def test_patterns_in_words_of_failures_find_nothing_on_good_screens() -> None:
+    rules = Rules(
+        error=Kind((Own("e", "(?i)error|5[0-9][0-9]|overloaded"),), bundled=True),
+        exhausted=Kind((Own("x", "(?i)usage limit|out of credits|quota"),), bundled=True),
+    )
+    wrong = []
+    for case in SCORED:
+        marked = str(case["agent"]) in ("codex", "gemini") or "-sgr" in str(case["file"])
+        if case["outcome"] == "completed" and marked:
+            path = drawing.SAMPLES / str(case["file"])
+            found = verdict(str(case["agent"]), path.read_text(), rules)
+            wrong += [case["file"]] if found.outcome in ("backend_error", "exhausted") else []
+    assert not wrong
+
+
+def test_none_means_none_without_an_agent_too() -> None:
+    assert verdict(None, "API Error: 529", Rules(error=Kind((), bundled=False))).outcome == "completed"
+    assert verdict(None, "API Error: 529").outcome == "backend_error"
 
 
 # Without agent and pattern: the words "API Error:" in the last 20 lines, as degraded coverage.
