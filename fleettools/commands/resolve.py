@@ -1,7 +1,14 @@
 """fleet-resolve: owns the turns; settles tickets by verdicts and marks members."""
 
+from typing import TYPE_CHECKING
+
 from fleettools.cli import Context, command, files, state
 from fleettools.errors import Exit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TICK = 1.0  # seconds between two looks for what agents have posted
 
 
 @command("fleet-resolve")
@@ -10,14 +17,28 @@ from fleettools.errors import Exit
 def main(ctx: Context, state_url: str | None, files: tuple[str, ...]) -> Exit:
     """Settle tickets by verdicts and keep the roster.
 
-    Reads verdict and tmux records, writes them again: a verdict with `resolved`, the turn's `event` and its `ticket`.
+    Reads verdict, tmux and signal records, writes them again: a verdict with `resolved`, the turn's `event` and its
+    `ticket`. After a signal, of the stream or posted by an agent's hook, comes the verdict that it makes.
     """
+    import os
+
     from fleettools.adapters.lines import Input, pump
     from fleettools.services.resolver import Resolver
 
-    resolver = Resolver(ctx.store(state_url, patient=True), ctx.config(), ctx.messages)
-    consume = {"verdict": resolver.verdict, "tmux": resolver.tmux}
-    return pump(Input(files, ctx.out, ctx.messages), ctx.out, ctx.messages, consume, strict=ctx.strict)
+    store = ctx.store(state_url, patient=True)
+    resolver = Resolver(store, ctx.config(), ctx.messages, os.uname().nodename, ctx.out.flush)
+    consume = {"verdict": resolver.verdict, "tmux": resolver.tmux, "signal": resolver.signal}
+    source = Input(files, ctx.out, ctx.messages, tick=TICK)
+    _write(ctx, resolver.posted())
+    status = pump(source, ctx.out, ctx.messages, consume, strict=ctx.strict, on_tick=resolver.posted)
+    _write(ctx, resolver.posted())
+    return status
+
+
+def _write(ctx: Context, lines: "Iterable[bytes]") -> None:
+    for line in lines:
+        ctx.out.write(line)
+    ctx.out.flush()
 
 
 if __name__ == "__main__":

@@ -1,16 +1,20 @@
 """fleet-resolve: verdicts go through with `resolved`, the roster follows, and everything else passes as it came."""
 
 import json
+import os
 from typing import Any
 
 import pytest
 from desk import END, FAIL, NOON, Desk, stamp
 
+from fleettools import records
 from fleettools.adapters.stores import open_store
+from fleettools.policy.accounts.usage import UsageState, usage_key
 from fleettools.policy.members.roster import MEMBERS, MemberState
-from fleettools.services.store import read_all
+from fleettools.services.signaling import SIGNALS, post
+from fleettools.services.store import Store, read, read_all
 
-SERVER = "h:/s:7"
+SERVER = f"{os.uname().nodename}:/s:7"
 
 
 def verdict(outcome: str, at: int = 0, **more: Any) -> dict[str, Any]:
@@ -68,12 +72,12 @@ def test_a_pane_that_is_gone_is_no_evidence_whatever_its_screen_says(desk: Desk)
 def test_an_unknown_target_is_a_warning_and_an_explicit_false_once(desk: Desk) -> None:
     done = desk.run("resolve", stdin=lines(verdict("failed", gone=True), verdict("failed", 1, gone=True)))
     assert (done.status, [record["resolved"] for record in done.records]) == (0, [False, False])
-    assert done.said.count("WARN %3 on h:/s:7") == 1
+    assert done.said.count(f"WARN %3 on {SERVER}") == 1
     assert members(desk) == {}
 
 
 def test_only_the_members_of_the_server_that_ended_are_released(desk: Desk) -> None:
-    others = [verdict("idle", target="%4", server="h:/s:70"), verdict("idle", target="%5", server="h:/t:7")]
+    others = [verdict("idle", target="%4", server=f"{SERVER}0"), verdict("idle", target="%5", server="h:/t:7")]
     tmux = {"type": "tmux", "ts": stamp(NOON), "server": SERVER}
     desk.pipe([verdict("working"), *others, tmux | {"state": "unreachable"}], "resolve")
     assert members(desk) == {"%3": "busy", "%4": "idle", "%5": "idle"}
@@ -172,3 +176,122 @@ def test_a_pane_that_is_marked_no_more_leaves_no_member(desk: Desk) -> None:
     for _ in range(2):
         done = desk.run("resolve", stdin=lines(verdict("working"), unmarked))
         assert (done.status, done.said, members(desk)) == (0, "", {})
+
+
+def signal(said: str, at: int = 0, **more: Any) -> dict[str, Any]:
+    seat = {"server": SERVER, "target": "%3", "agent": "claude", "source": "hook"}
+    return {"type": "signal", "ts": stamp(NOON + 1000 * at), "id": f"{said}-{at}", "said": said} | seat | more
+
+
+def posted(desk: Desk, *signals: dict[str, Any]) -> Store:
+    store = open_store(desk.env["FLEET_STATE"], print)
+    for one in signals:
+        post(store, records.decode(json.dumps(one).encode(), records.Signal))
+    return store
+
+
+def waiting(store: Store) -> list[str]:
+    return [key.rpartition("/")[2] for key, _, _ in store.scan(SIGNALS)]
+
+
+def test_a_signal_passes_and_its_verdict_follows_as_the_screens_own_event(desk: Desk) -> None:
+    failure = signal("failure", 5, cause="overload", text="529 overloaded")
+    seen = desk.pipe([verdict("working"), failure, verdict("backend_error", 6, cause="unknown")], "resolve")
+    assert [record["type"] for record in seen] == ["verdict", "signal", "verdict", "verdict"]
+    assert seen[1] == failure
+    said = seen[2]
+    wanted = {
+        "outcome": "backend_error", "cause": "overload", "source": "hook", "line": "529 overloaded",
+        "profile": "claude-a", "role": "member", "at": failure["ts"], "resolved": True,
+    }  # fmt: skip
+    assert {name: said[name] for name in wanted} == wanted
+    assert (seen[3]["event"], seen[3]["cause"], seen[3]["source"]) == (said["event"], "overload", "hook")
+
+
+def test_one_event_is_one_piece_of_evidence_whoever_says_it(desk: Desk) -> None:
+    day = []
+    for pane in ("%3", "%4"):
+        seat = {"target": pane}
+        day += [verdict("working", **seat), signal("failure", 5, cause="overload", **seat)]
+        day += [verdict("backend_error", 6, cause="overload", **seat)]
+    first = desk.pipe(day[:3] * 2, "resolve", "correlate")
+    assert "incident" not in {record["type"] for record in first}
+    both = desk.pipe(day * 2, "resolve", "correlate")
+    assert [len(record["evidence"]) for record in both if record["type"] == "incident"] == [2]
+
+
+def test_posted_signals_are_taken_up_at_the_start_and_go_when_they_are_used(desk: Desk) -> None:
+    desk.pipe([verdict("working")], "resolve")
+    store = posted(desk, signal("failure", 5, cause="server"), signal("begin", 1))
+    seen = desk.pipe([], "resolve")
+    assert [(r["type"], r.get("said") or r["outcome"]) for r in seen] == [
+        ("signal", "begin"), ("verdict", "working"), ("signal", "failure"), ("verdict", "backend_error"),
+    ]  # fmt: skip
+    assert (members(desk), waiting(store)) == ({"%3": "backend_error"}, [])
+
+
+def test_signals_that_come_meanwhile_are_taken_up_while_the_stream_is_quiet(desk: Desk) -> None:
+    desk.pipe([verdict("working")], "resolve")
+    process = desk.start("resolve")
+    try:
+        posted(desk, signal("end", 5))
+        assert process.stdout is not None
+        assert [json.loads(process.stdout.readline())["type"] for _ in range(2)] == ["signal", "verdict"]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_signal_waits_for_its_member_for_ten_minutes(desk: Desk) -> None:
+    store = posted(desk, signal("failure", 1, cause="server"), signal("begin", target="%9"))
+    assert desk.pipe([], "resolve") == []
+    assert sorted(waiting(store)) == ["begin-0", "failure-1"]
+    seen = desk.pipe([verdict("working")], "resolve")
+    assert [record["type"] for record in seen] == ["verdict", "signal", "verdict"]
+    desk.now_ms += 600_000 + 1
+    assert desk.pipe([], "resolve") == []
+    assert waiting(store) == []
+
+
+def test_of_one_pane_a_hundred_signals_wait_at_most(desk: Desk) -> None:
+    store = posted(desk, *(signal("begin", number) for number in range(103)))
+    desk.now_ms += 200_000
+    desk.pipe([], "resolve")
+    assert len(waiting(store)) == 100
+
+
+def test_signals_of_another_machine_are_left_to_it(desk: Desk) -> None:
+    store = posted(desk, signal("begin", server="elsewhere:/s:7"))
+    desk.pipe([verdict("working", server="elsewhere:/s:7")], "resolve")
+    assert waiting(store) == ["begin-0"]
+
+
+def test_what_an_agent_says_of_its_limits_is_kept_for_its_credential(desk: Desk) -> None:
+    usage = [{"window": "5h", "usedPercent": 81.5, "resetsAt": stamp(NOON + 3_600_000)}]
+    seen = desk.pipe([verdict("working"), signal("usage", 2, usage=usage, source="statusline")], "resolve")
+    assert [record["type"] for record in seen] == ["verdict", "signal"]
+    state = read(open_store(desk.env["FLEET_STATE"], print), usage_key("claude-a"), UsageState)
+    assert state is not None and state.windows["5h"].used_percent == 81.5
+
+
+def test_a_posted_signal_that_is_none_is_said_and_dropped(desk: Desk) -> None:
+    store = open_store(desk.env["FLEET_STATE"], print)
+    store.put(f"{SIGNALS}{SERVER}/%3/x", b'{"type":"signal","id":7}', 0)
+    done = desk.run("resolve")
+    assert (done.status, done.records, waiting(store)) == (0, [], [])
+    assert "WARN signal/" in done.said
+
+
+def test_a_failure_in_words_that_no_list_knows_is_said_once_a_store(desk: Desk) -> None:
+    error = {"pattern": "place", "block": "b", "cause": "unknown", "proved": False, "agent": "claude"}
+    said = []
+    for second, line in (
+        (1, "The \x1b[31m frobnicator gave up (id 4711)"),
+        (9, "the \x1b[31m frobnicator  gave up (id 12)"),
+        (20, "Other"),
+    ):
+        for later in (0, 2):
+            look = verdict("backend_error", second + later, line=line, screen=f"x{second}:1", **error)
+            said.append(desk.run("resolve", stdin=lines(look)).said)
+    assert [bool(text) for text in said] == [False, True, False, False, False, True]
+    assert "claude: a failure in words that no list knows" in said[1] and "\x1b" not in said[1]

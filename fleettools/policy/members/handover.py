@@ -50,11 +50,11 @@ def withdraw(
 ) -> tuple[MemberState | None, bool]:
     """The prompt did not go in: the turn before it is the current one again.
 
-    Unless a look has seen the prompt submitted: then the answer is true, and it is proved after all.
+    Unless a look, or the agent's own word, has seen it begin: then the answer is true, and it is proved after all.
     """
     if member is None or member.turn is None or member.turn.event != ticket:
         return member, False
-    if member.turn.screen is not None:
+    if member.turn.submitted:
         return prove(member, ticket, now_ms), True
     earlier = msgspec.structs.replace(
         member, turn=before.turn, count=before.count, past=before.past, earlier=before.earlier

@@ -34,7 +34,7 @@ class MemberState(msgspec.Struct, kw_only=True, omit_defaults=True):
     tombstone of server, target and pid; `reason` says why. `gone`: the pane has vanished or is dead, so it holds no
     slot. `count` numbers the turns under this key, whatever the process; `past` are the last few of them, oldest
     first. `earlier`: tickets that were still open when another was sent. `looked`: the last look at this process, by
-    whose clock all times here go as long as the machine runs.
+    whose clock all times here go as long as the machine runs. `heard`: the last signals, each with its turn's event.
     """
 
     server: str
@@ -55,6 +55,7 @@ class MemberState(msgspec.Struct, kw_only=True, omit_defaults=True):
     past: list[PastTurn] = []
     earlier: list[str] = []
     looked: Moment | None = None
+    heard: dict[str, str] = {}
 
     @property
     def holds_slot(self) -> bool:

@@ -13,6 +13,7 @@ from fleettools import records
 from fleettools.policy.members.ends import Doubt
 
 DELIVERY_MS = 60_000  # a fleet-send that has proved nothing by then has died
+LAG_MS = 3_000  # so long after an agent's own word its screen may still show what was before
 KEPT = 8
 HIGHER, LOWER = "a higher ordinal", "a lower ordinal"
 BASELINE = "baseline"  # the rule of a verdict on a screen that shows no more than its baseline
@@ -26,6 +27,8 @@ class PastTurn(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
     began_ms: int
     screen: str | None = None
     block: str | None = None
+    prompt: str | None = None
+    outcome: records.Outcome | None = None
     ticket: str | None = None
     resolved: bool | None = None
 
@@ -38,8 +41,10 @@ class TurnState(msgspec.Struct, kw_only=True, omit_defaults=True):
     verdict settled its ticket, None while that is open. `seen_ms`: the last look that changed something.
     `delivered_at_ms`: when the ticket's prompt was pasted; `proven_ms`: when it was seen submitted, None while
     fleet-send is still at it; `bare_ms`: since when the screen shows no more than before the delivery.
-    `at_ms`: when its end happened, `undated` when nothing told; `fast`: it failed only by ending too fast; `doubt`: an
-    end that is not proved yet.
+    `at_ms`: when its end happened, `undated` when nothing told; `cause`, `resets_at` and `source`: what is known of a
+    failure, and who said it; `fast`: it failed only by ending too fast; `doubt`: an end that is not proved yet.
+    `earliest_ms`: the last look before the one that showed it. The agent's own word: `prompt` is its id of the turn's
+    prompt, `told_ms` when it said that it began, `worded_ms` when it said how it ended.
     """
 
     event: str
@@ -58,8 +63,15 @@ class TurnState(msgspec.Struct, kw_only=True, omit_defaults=True):
     bare_ms: int | None = None
     at_ms: int | None = None
     undated: bool = False
+    cause: records.Cause | None = None
+    resets_at: str | None = None
+    source: records.Source | None = None
     fast: bool = False
     doubt: Doubt | None = None
+    earliest_ms: int | None = None
+    prompt: str | None = None
+    told_ms: int | None = None
+    worded_ms: int | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -74,7 +86,7 @@ class TurnState(msgspec.Struct, kw_only=True, omit_defaults=True):
     @property
     def submitted(self) -> bool:
         """Whether its ticket's prompt was seen submitted, by fleet-send or by a look."""
-        return self.proven_ms is not None or self.screen is not None
+        return self.proven_ms is not None or self.screen is not None or self.told_ms is not None
 
 
 class Fit(NamedTuple):
@@ -95,7 +107,7 @@ def fit(turn: TurnState | None, past: list[PastTurn], seen: records.Verdict, now
     if turn is None:
         begins = prompt is not None or seen.outcome in records.ENDINGS or seen.outcome in AT_WORK
         return Fit("new", "the first look") if begins else Fit("none", "no turn yet")
-    if turn.delivered_at_ms is not None and turn.screen is None and not turn.has_ended:
+    if turn.screen is None and (turn.told_ms is not None or (turn.delivered_at_ms is not None and not turn.has_ended)):
         return _first_prompt(turn, past, seen, now_ms)
     if now_ms < turn.began_ms and seen.event != turn.event:
         return Fit("old", "a look at an earlier turn", _at(past, now_ms))
@@ -114,23 +126,29 @@ def fit(turn: TurnState | None, past: list[PastTurn], seen: records.Verdict, now
         # Something beside the turn moves: a spinner of the title, a footer that counts.
         if seen.outcome == "working" and seen.block is not None and seen.block == turn.block:
             return Fit("still", "nothing was drawn since its end")
+        if turn.worded_ms is not None and now_ms < turn.worded_ms + LAG_MS:
+            return Fit("still", "the agent itself has said how it ended")
         return Fit("new", f"{seen.outcome} after an end")
     return Fit("same", "the same turn")
 
 
 def _first_prompt(turn: TurnState, past: list[PastTurn], seen: records.Verdict, now_ms: int) -> Fit:
-    """A look at a ticket's turn of which no prompt was seen yet: it may still show what was there before the paste."""
+    """A look at a turn of which no prompt was seen yet: it may still show what was there before.
+
+    Such a turn is a ticket's, whose prompt is pasted, or one that the agent itself has said to have begun.
+    """
     prompt = prompt_of(seen)
-    if now_ms < (turn.delivered_at_ms or 0) and seen.event != turn.event:
-        return Fit("old", "from before the delivery", _at(past, now_ms))
+    if now_ms < (turn.told_ms or turn.delivered_at_ms or 0) and seen.event != turn.event:
+        return Fit("old", "from before it began", _at(past, now_ms))
     before = past[-1] if past and past[-1].screen == prompt else None
-    if turn.proven_ms is None and now_ms < turn.began_ms + DELIVERY_MS and (before or not past or prompt is None):
+    shown_ms = turn.proven_ms if turn.told_ms is None else turn.told_ms + LAG_MS
+    if shown_ms is None and now_ms < turn.began_ms + DELIVERY_MS and (before or not past or prompt is None):
         return Fit("waiting", "a prompt is being delivered", before)
-    if before and prompt is not None and (turn.proven_ms is None or now_ms < turn.proven_ms):
-        return Fit("old", "from before the delivery", before)
+    if before and prompt is not None and (shown_ms is None or now_ms < shown_ms):
+        return Fit("old", "from before it began", before)
     if before and _is_unmoved(before, seen) and seen.pattern != BASELINE:
-        return Fit("back", "the screen from before the delivery again", before)
-    return Fit("same", "the ticket's first prompt")
+        return Fit("back", "the screen from before it began again", before)
+    return Fit("same", "its first prompt")
 
 
 def prompt_of(seen: records.Verdict) -> str | None:
@@ -182,8 +200,8 @@ def remembered(past: list[PastTurn], turn: TurnState | None) -> list[PastTurn]:
     if turn is None:
         return past
     entry = PastTurn(
-        event=turn.event, began_ms=turn.began_ms, screen=turn.screen, block=turn.block, ticket=turn.ticket,
-        resolved=turn.resolved,
+        event=turn.event, began_ms=turn.began_ms, screen=turn.screen, block=turn.block, prompt=turn.prompt,
+        outcome=turn.outcome, ticket=turn.ticket, resolved=turn.resolved,
     )  # fmt: skip
     return [*past[1 - KEPT :], entry]
 
