@@ -129,12 +129,20 @@ def _files(_context: click.Context, partial: str) -> list[CompletionItem]:
     return [CompletionItem(partial, type="file")]
 
 
+def _samples(_context: click.Context) -> Candidates:
+    from fleettools.adapters import samples
+
+    for name in samples.names():
+        yield name, ""
+
+
 SOURCES: dict[str, Source] = {
     "agents": _source(_agents),
     "credentials": _source(_credentials),
     "files": _files,
     "panes": _source(_panes),
     "profiles": _source(_profiles),
+    "samples": _source(_samples),
     "targets": _source(_targets),
     "tickets": _source(_tickets),
 }

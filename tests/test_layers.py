@@ -56,10 +56,6 @@ OWED = {
     ("fleettools.services.delivery.worker", "fleettools.adapters.clock"),
     ("fleettools.services.delivery.worker", "fleettools.adapters.tmux"),
     ("fleettools.services.owner", "fleettools.adapters.clock"),
-    ("fleettools.services.surroundings", "fleettools.adapters.agentfiles"),
-    ("fleettools.services.surroundings", "fleettools.adapters.shapes"),
-    ("fleettools.services.surroundings", "fleettools.adapters.stores"),
-    ("fleettools.services.surroundings", "fleettools.adapters.tmux"),
     ("fleettools.services.delivery.worker", "fleettools.cli"),
 }
 

@@ -87,6 +87,7 @@ fleet-gate: team-a: credential team-a is free
 $ tmux set-option -p -t %1 @fleet_profile mine
 $ printf 'profiles:\\n  mine: {agent: clade, credentialId: team-a}\\n' > fleetd.yaml
 $ fleetd check -q
+...1 fault...
 configuration fleetd.yaml
 FAULT  profiles.mine.agent: no agent file describes clade; did you mean claude?
 ...

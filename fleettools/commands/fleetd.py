@@ -1,90 +1,119 @@
-"""fleetd: the pipe of all stages, kept up; and what surrounds it, checked or shown."""
+"""fleetd: the pipe of all stages, kept up; and what surrounds it: set up, checked or shown."""
 
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import click
 
-from fleettools.adapters.streams import printable
-from fleettools.cli import Context, command, state, tmux_server
-from fleettools.errors import Exit, FleetError
+from fleettools.cli import Context, command, complete, state, tmux_server
+from fleettools.commands.setup import Wishes
+from fleettools.errors import Exit
+
+WHAT = ("run", "init", "check", "sample", "demo")
+# Which options go with what; the common ones go with all.
+RUN = ("everything", "once", "stdin", "only_print")
+INIT = ("yes", "dry_run", "mark", "lead", "alerts", "service")
+TMUX = ("socket_path", "socket_name")
+GOES: Mapping[str, tuple[str, ...]] = {
+    "run": (*RUN, "state_url", *TMUX),
+    "init": (*INIT, *TMUX),
+    "check": ("state_url", *TMUX),
+    "sample": ("name",),
+    "demo": (),
+}
 
 
 @command("fleetd")
-@click.argument("what", type=click.Choice(["run", "check", "demo"]), default="run", metavar="[run|check|demo]")
+@click.argument("what", type=click.Choice(WHAT), default="run", metavar=f"[{'|'.join(WHAT)}]")
+@click.argument("name", required=False, metavar="[SAMPLE]", shell_complete=complete("samples"))
 @click.option("--all", "everything", is_flag=True, help="With run: write every record, not only what is news.")
 @click.option("--once", is_flag=True, help="With run: look once, deliver, and end; for cron.")
 @click.option("--stdin", is_flag=True, help="With run: the records come from a pipe of yours, as --print shows it.")
-@click.option("--print", "only_print", is_flag=True, help="Print the shell line that does the same, and end.")
+@click.option("--print", "only_print", is_flag=True, help="With run: print the shell line that does the same, and end.")
+@click.option("--yes", is_flag=True, help="With init: write the configuration without a question.")
+@click.option("--dry-run", is_flag=True, help="With init: show what it would write, and change nothing.")
+@click.option("--mark", is_flag=True, help="With init: set the options of the panes, and name their profiles.")
+@click.option("--lead", metavar="PANE", help="With init --mark: the pane that leads the others.")
+@click.option("--alert", "alerts", multiple=True, metavar="HOW",
+              help="With init: a way to tell people, an address, or exec:COMMAND; may be repeated.")  # fmt: skip
+@click.option("--service", is_flag=True, help="With init: install systemd's user unit, or print the line for cron.")
 @state
 @tmux_server
-def main(
-    ctx: Context,
-    what: Literal["run", "check", "demo"],
-    everything: bool,
-    once: bool,
-    stdin: bool,
-    only_print: bool,
-    state_url: str | None,
-    socket_path: str | None,
-    socket_name: str | None,
-) -> Exit | int | None:
+def main(ctx: Context, what: str, **options: Any) -> Exit | int | None:
     """Watch a fleet: run scrape, classify, resolve, correlate and notify as one pipe, and keep it up.
 
     \b
     run     (the default) until TERM or ^C, or with --once for one look
+    init    look around, show the agents that run, and write a configuration
     check   look over the configuration and the surroundings, each fault with its mend
+    sample  print a sample: a configuration, a unit, a crontab, a script; without a name, what there is
     demo    show an outage and what becomes of it, on a tmux server of its own
     """
-    if what != "run" and (everything or once or stdin or only_print):
-        raise click.UsageError(f"--all, --once, --stdin and --print go with run, not with {what}")
-    if stdin and (once or only_print):
-        raise click.UsageError("--stdin goes neither with --once nor with --print")
-    if what == "demo" and (state_url or socket_path or socket_name):
-        raise click.UsageError("demo has a store and a tmux server of its own; leave --state, -S and -L out")
-    if what == "demo":
-        from fleettools.demo.show import show
+    _fit(what, options)
+    does: dict[str, Callable[[Context, dict[str, Any]], Exit | int | None]] = {
+        "run": _run, "init": _init, "check": _check, "sample": _sample, "demo": _demo
+    }  # fmt: skip
+    return does[what](ctx, options)
 
-        return show(ctx.out, ctx.messages)
-    if what == "check":
-        return check(ctx, state_url, socket_path, socket_name)
+
+def _fit(what: str, options: Mapping[str, Any]) -> None:
+    """Refuse what does not go together."""
+    params = {param.name: param for param in main.params}
+    for name, value in options.items():
+        if value and name not in GOES[what]:
+            if what == "demo" and name in GOES["check"]:
+                raise click.UsageError("demo has a store and a tmux server of its own; leave --state, -S and -L out")
+            if name == "name":
+                raise click.UsageError(f"Got unexpected extra argument ({value})")
+            owners = " and ".join(each for each in WHAT if name in GOES[each])
+            raise click.UsageError(f"{params[name].opts[0]} goes with {owners}, not with {what}")
+    if options["stdin"] and (options["once"] or options["only_print"]):
+        raise click.UsageError("--stdin goes neither with --once nor with --print")
+
+
+def _run(ctx: Context, options: dict[str, Any]) -> Exit | int | None:
     from fleettools.daemon.setting import Asked, Setting
 
-    setting = Setting(ctx, Asked(everything, once, state_url, (socket_path, socket_name)))
-    if only_print:
+    sockets = options["socket_path"], options["socket_name"]
+    setting = Setting(ctx, Asked(options["everything"], options["once"], options["state_url"], sockets))
+    if options["only_print"]:
         ctx.out.write(setting.shell_line().encode() + b"\n")
         ctx.out.flush()
         return None
-    if once:
+    if options["once"]:
         from fleettools.daemon.once import once as look
 
         return look(setting)
     from fleettools.daemon import run
 
-    return run.from_stdin(setting) if stdin else run.run(setting)
+    return run.from_stdin(setting) if options["stdin"] else run.run(setting)
 
 
-def check(ctx: Context, state_url: str | None, socket_path: str | None, socket_name: str | None) -> Exit:
-    """Print what there is, every fault with its mend; the status is that of the first fault, 0 for warnings alone."""
-    from fleettools.adapters import configfile
+def _init(ctx: Context, options: dict[str, Any]) -> Exit:
     from fleettools.adapters.tmux import Tmux
-    from fleettools.config import Config
-    from fleettools.services import surroundings
+    from fleettools.commands.setup.init import init
 
-    status, read = Exit.OK, Config()
-    lines = [f"configuration {configfile.located(ctx.config_path) or '(none: the defaults hold)'}"]
-    try:
-        read = ctx.config()
-        lines += [f"       {key}" for key in surroundings.key_table(read)] if ctx.messages.level >= 0 else []
-    except FleetError as error:
-        lines += [str(surroundings.Finding(str(each), status=each.exit)) for each in (error, *error.also)]
-        status = error.exit
-    for finding in surroundings.look(read, state_url, Tmux(socket_path, socket_name)):
-        lines.append(str(finding))
-        status = status or finding.status
-    for line in lines:
-        ctx.out.write(f"{printable(line)}\n".encode())
-    ctx.out.flush()
-    return status
+    wishes = Wishes(*(options[name] for name in INIT))
+    return init(ctx, wishes, Tmux(options["socket_path"], options["socket_name"]))
+
+
+def _check(ctx: Context, options: dict[str, Any]) -> Exit:
+    from fleettools.adapters.tmux import Tmux
+    from fleettools.commands.setup.check import check
+
+    return check(ctx, options["state_url"], Tmux(options["socket_path"], options["socket_name"]))
+
+
+def _sample(ctx: Context, options: dict[str, Any]) -> Exit:
+    from fleettools.commands.setup.sample import sample
+
+    return sample(ctx, options["name"])
+
+
+def _demo(ctx: Context, _options: dict[str, Any]) -> Exit:
+    from fleettools.demo.show import show
+
+    return show(ctx.out, ctx.messages)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,9 @@ class Found(NamedTuple):
 def found(processes: Iterable[Process], agents: Mapping[str, Agent]) -> Found | None:
     """The agent among the programs that read a terminal, None when there is none."""
     for process in living(processes):
-        called = names(process.words)
+        known = names(process.words)
+        # A script `agent.py` is nobody's; an agent is installed under its bare name.
+        called = [name for name in known if not any(other.startswith(f"{name}.") for other in known)]
         for name, agent in agents.items():
             if not agent.commands.isdisjoint(called):
                 return Found(name, process.pid)

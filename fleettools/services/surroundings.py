@@ -4,17 +4,17 @@ import os
 import shlex
 import shutil
 import stat
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple, Protocol
 
-from fleettools import config as configuration
-from fleettools.adapters import agentfiles, shapes
-from fleettools.adapters.stores import default_path, open_store
-from fleettools.adapters.tmux import PaneRow, Tmux
 from fleettools.config import Config
-from fleettools.errors import Exit, FleetError, NoServer
+from fleettools.errors import BadConfig, Exit, FleetError, NoServer
 from fleettools.policy import upkeep
 from fleettools.policy.members import seats
+from fleettools.services.finder import Finder
+from fleettools.services.ports import PaneRow, Panes
+from fleettools.services.store import Store
 
 
 class Finding(NamedTuple):
@@ -32,46 +32,48 @@ class Finding(NamedTuple):
         return f"{grade:5}  {self.what}" + (f"; {self.mend}" if self.mend else "")
 
 
-_PRIVATE = ("profiles.NAME.env", "health.webhook", "state")  # may hold secrets, which are not for a screen
+class Agents(Protocol):
+    """The agents' files."""
+
+    def names(self, folder: str | None = None) -> list[str]:
+        """The agents that have a file, bundled or in one's own folder."""
+
+    def faults(self, folder: str | None) -> Sequence[FleetError]:
+        """What is wrong with the files of one's own."""
 
 
-def key_table(config: Config) -> Iterator[str]:
-    """Every key with what is set, what it takes, its default, and when a change of it holds."""
-    values = configuration.plain(config)
-    for key in shapes.keys(Config):
-        found = [shown for shown in _values(values, key.place.split(".")) if not shown.endswith(("null", "{}"))]
-        shown = ("set" if key.place in _PRIVATE else ", ".join(found)) if found else "not set"
-        when = "after a restart" if upkeep.waits(key.place) else "on a reload"
-        yield f"{key.place}: {shown}  ({key.takes}; default {key.default or 'none'}; a change holds {when})"
+class Server(Panes, Protocol):
+    """The tmux server."""
+
+    def version(self) -> str:
+        """What tmux calls itself; raises Unusable when there is none."""
 
 
-def _values(value: object, path: list[str], name: str = "") -> Iterator[str]:
-    """What is set at a place, with the names that NAME stands for."""
-    if not path:
-        import msgspec
+class Doors(NamedTuple):
+    """What the look reaches outside through. `nearest`: which of the known words was meant, as a mend.
 
-        yield f"{name}{msgspec.json.encode(value).decode()}"
-        return
-    head, *rest = path
-    key = head.removesuffix("[]")
-    if key == "NAME" and isinstance(value, dict):
-        for each, item in value.items():
-            yield from _values(item, rest, f"{each}=")
-    elif isinstance(value, dict) and key in value:
-        items = value[key] if head.endswith("[]") else [value[key]]
-        for item in items:
-            yield from _values(item, rest, name)
+    `open_store` opens a URL and says what it has to say; `default_store` is the place of a store that nobody named;
+    `finder` finds members that nobody marked.
+    """
+
+    agents: Agents
+    nearest: Callable[[str, list[str]], str]
+    open_store: Callable[[str | None, Callable[[object], None]], Store]
+    default_store: Callable[[], str]
+    tmux: Server
+    finder: Finder | None
 
 
-def look(config: Config, state_url: str | None, tmux: Tmux) -> Iterator[Finding]:
+def look(config: Config, state_url: str | None, doors: Doors) -> Iterator[Finding]:
     """Everything around fleetd, in the order in which a person would mend it."""
-    yield from _profiles(config)
+    yield from _profiles(config, doors)
     yield from _locale()
-    yield from _store(state_url or os.environ.get("FLEET_STATE") or config.state)
-    yield from _panes(config, tmux)
+    yield from _store(state_url or os.environ.get("FLEET_STATE") or config.state, doors)
+    yield from _panes(config, doors)
 
 
-def _profiles(config: Config) -> Iterator[Finding]:
+def _profiles(config: Config, doors: Doors) -> Iterator[Finding]:
+    agentfiles, nearest = doors.agents, doors.nearest
     agents = agentfiles.names(config.agents)
     if config.agents and not os.path.isdir(config.agents):
         yield Finding(f"agents: {config.agents} is no folder", "make it, or leave the key out")
@@ -80,7 +82,7 @@ def _profiles(config: Config) -> Iterator[Finding]:
     for name, profile in config.profiles.items():
         place = f"profiles.{name}"
         if profile.agent and profile.agent not in agents:
-            mend = shapes.nearest(profile.agent, agents)
+            mend = nearest(profile.agent, agents)
             yield Finding(f"{place}.agent: no agent file describes {profile.agent}", mend, Exit.BAD_CONFIG)
         elif not profile.agent and not profile.has_patterns:
             yield Finding(f"{place}: its failures are judged by one old rule alone", f"{upkeep.LEGACY}")
@@ -91,10 +93,10 @@ def _profiles(config: Config) -> Iterator[Finding]:
             yield Finding(f"{place}.command: {words[0]} is not on the PATH", "install it, or give its whole path")
     used = {config.credential_of(name) for name in config.profiles}
     for unused in config.credentials.keys() - used:
-        yield Finding(f"credentials.{unused}: no profile spends it", shapes.nearest(unused, sorted(filter(None, used))))
+        yield Finding(f"credentials.{unused}: no profile spends it", nearest(unused, sorted(filter(None, used))))
     for i, rule in enumerate(config.panes):
         if rule.profile and rule.profile not in config.profiles:
-            mend = shapes.nearest(rule.profile, list(config.profiles))
+            mend = nearest(rule.profile, list(config.profiles))
             yield Finding(f"panes[{i}].profile: nobody configured {rule.profile}", mend, Exit.BAD_CONFIG)
         if not (rule.session or rule.window or rule.title or rule.command):
             mend = "if that is not meant, give it a session, window, title or command"
@@ -116,19 +118,19 @@ def _locale() -> Iterator[Finding]:
         yield Finding(f"locale {said} knows no UTF-8: fleettools reads screens all the same", "export LANG=C.UTF-8")
 
 
-def _store(url: str | None) -> Iterator[Finding]:
+def _store(url: str | None, doors: Doors) -> Iterator[Finding]:
     said: list[object] = []
-    shown = url or f"sqlite:{default_path()}"
+    shown = url or f"sqlite:{doors.default_store()}"
     if "@" in shown:
         shown = f"{shown.partition('://')[0]}://...@{shown.rpartition('@')[2]}"
     try:
-        open_store(url, said.append).close()
+        doors.open_store(url, said.append).close()
         yield Finding(f"state {shown}")
     except FleetError as error:
         yield Finding(f"state {error.where or shown}: {error.what}", error.mend, error.exit)
     yield from (Finding(f"state: {text}", "see what became of it") for text in said)
     if url is None or url.startswith("sqlite:") or ":" not in url:
-        yield from _permissions(os.path.expanduser((url or default_path()).removeprefix("sqlite:")))
+        yield from _permissions(os.path.expanduser((url or doors.default_store()).removeprefix("sqlite:")))
 
 
 def _permissions(path: str) -> Iterator[Finding]:
@@ -139,7 +141,8 @@ def _permissions(path: str) -> Iterator[Finding]:
             yield Finding(f"state: {place} is open to others (mode {mode:o}), and holds what screens showed", mend)
 
 
-def _panes(config: Config, tmux: Tmux) -> Iterator[Finding]:
+def _panes(config: Config, doors: Doors) -> Iterator[Finding]:
+    tmux = doors.tmux
     try:
         version = tmux.version()
         yield Finding(f"{version}, socket {tmux.socket}")
@@ -153,23 +156,27 @@ def _panes(config: Config, tmux: Tmux) -> Iterator[Finding]:
     agents = {name: profile.agent for name, profile in config.profiles.items()}
     opted_out = tmux.having([row.id for row in rows if not row.profile_option], "@fleet_profile")
     found, warnings = seats.seats(rows, config.panes, agents, opted_out)
+    if doors.finder:
+        with suppress(BadConfig):  # of an agent's file: that is said above
+            found |= doors.finder.look(rows, found, opted_out)
     members = [pane for pane, seat in found.items() if seat.role == "member"]
     leads = sorted({seat.lead for seat in found.values() if seat.lead})
     if members:
         yield Finding(f"{len(rows)} panes; members: {' '.join(members)}; leads: {' '.join(leads) or 'none'}")
     else:
-        yield Finding(f"{len(rows)} panes, no members", "set-option -p @fleet_profile NAME in a pane, or fleet-spawn")
+        mend = "start an agent in one, mark a pane with set-option -p @fleet_profile NAME, or fleet-spawn"
+        yield Finding(f"{len(rows)} panes, no members: nothing is watched", mend)
     yield from (Finding(what, mend) for what, _, mend in (text.partition("; ") for text in warnings))
-    yield from _leads(config, tmux, rows, leads, found)
+    yield from _leads(config, doors, rows, leads, found)
 
 
 def _leads(
-    config: Config, tmux: Tmux, rows: list[PaneRow], leads: list[str], found: dict[str, seats.Seat]
+    config: Config, doors: Doors, rows: Sequence[PaneRow], leads: list[str], found: dict[str, seats.Seat]
 ) -> Iterator[Finding]:
     for i, rule in enumerate(config.panes):
         if rule.lead and seats.find(rule.lead, rows) is None:
             yield Finding(f"panes[{i}].lead: no pane is {rule.lead}", "tmux list-panes -a shows what there is")
-    own = tmux.having([row.id for row in rows if row.id in leads], "@fleet_profile")
+    own = doors.tmux.having([row.id for row in rows if row.id in leads], "@fleet_profile")
     for row in rows:
         if row.id in leads and row.profile_option and row.id not in own:
             what = f"{row.id} is a lead and inherits the profile {row.profile_option}, so it is watched as a member"
@@ -182,4 +189,4 @@ def _leads(
             yield Finding(f"{pane}: it has no profile, so its failures are unmapped", mend)
         elif config.profiles and seat.profile not in config.profiles:
             what = f"{pane}: nobody configured its profile {seat.profile}, so its failures are unmapped"
-            yield Finding(what, f"add it to profiles ({shapes.nearest(seat.profile, list(config.profiles))})")
+            yield Finding(what, f"add it to profiles ({doors.nearest(seat.profile, list(config.profiles))})")

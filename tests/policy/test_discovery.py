@@ -34,6 +34,7 @@ HERE = [
     ("a shell", [("-bash",)], None),
     ("a program that only has the agent in its words", [("vim", "claude")], None),
     ("an agent behind a shell that started it", [("sh", "-c", "claude"), ("claude",)], "claude"),
+    ("a script that only happens to be called so", [("python3", "/home/me/claude.py")], None),
     ("nothing", [], None),
 ]
 
