@@ -29,8 +29,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Context:
     """What a command is given: its streams, how it was asked to behave, and its configuration when it asks for it."""
 
-    def __init__(self, program: str, config: str | None, quiet: bool, verbose: bool, strict: bool) -> None:
-        self.out = Output()
+    def __init__(
+        self, program: str, config: str | None, quiet: bool, verbose: bool, strict: bool, as_json: bool = False
+    ) -> None:
+        self.json = as_json
+        self.out = Output(draw=_drawing(as_json) if os.isatty(1) else None)
         self.messages = Messages(program, verbose - quiet)
         self.strict = strict
         self.config_path = config
@@ -71,6 +74,17 @@ class Context:
             return (look for look in loaded if look)
 
         return finder.Finder(finder.Doors(looks, Terminals(), accounts))
+
+
+def _drawing(as_json: bool) -> Callable[[bytes], bytes]:
+    """How a terminal is shown a line of output: as a sentence, or as JSON without what does not print."""
+
+    def draw(line: bytes) -> bytes:
+        from fleettools.commands.views import sentences
+
+        return sentences.escaped(line) if as_json else sentences.sentence(line)
+
+    return draw
 
 
 class Command(click.Command):
@@ -157,8 +171,10 @@ def command(name: str, **settings: Any) -> Callable[[Callable[..., Any]], Comman
     """Make a function the command `name`: it gets a Context, then its own options, and returns an Exit or None."""
 
     def wrap(function: Callable[..., Any]) -> Command:
-        def callback(config: str | None, quiet: bool, verbose: bool, strict: bool, **options: Any) -> Any:
-            return function(Context(name, config, quiet, verbose, strict), **options)
+        def callback(
+            config: str | None, quiet: bool, verbose: bool, strict: bool, as_json: bool, **options: Any
+        ) -> Any:
+            return function(Context(name, config, quiet, verbose, strict, as_json), **options)
 
         callback.__doc__ = function.__doc__
         callback.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
@@ -193,6 +209,7 @@ _COMMON = (
     ),
     click.option("-q", "--quiet", is_flag=True, help="Say only errors and warnings on stderr."),
     click.option("-v", "--verbose", is_flag=True, help="Say more on stderr."),
+    click.option("--json", "as_json", is_flag=True, help="Write JSON on a terminal, too."),
     click.option("--strict", is_flag=True, help="Stop at the first bad line."),
     click.version_option(__version__, message="%(prog)s %(version)s"),
 )

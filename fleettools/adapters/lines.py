@@ -139,6 +139,7 @@ def pump(
     strict: bool = False,
     on_tick: Callable[[], Iterable[bytes]] | None = None,
     before: Handler | None = None,
+    foreign: str = "",
 ) -> Exit:
     """Run a filter: lines of a type in `consume` become what its handler yields, all others pass byte for byte.
 
@@ -146,10 +147,11 @@ def pump(
     answer is Exit.BAD_INPUT; with `strict` the first one ends the run. A line that a row of the store hinders
     (Undecodable) passes on as it came, and the answer is Exit.UNAVAILABLE. What a handler raises else ends the run
     after all that came before is written. `on_tick` is called at every tick of the input, also when it is never quiet,
-    `before` with each record, whatever its type: what it yields comes before that.
+    `before` with each record, whatever its type: what it yields comes before that. `foreign` is the mend for an input
+    that begins with no record at all: said once, not for each line.
     """
     try:
-        return _pumped(source, out, messages, consume, strict, on_tick, before)
+        return _pumped(source, out, messages, consume, strict, on_tick, before, _Strange(messages, foreign))
     except FleetError:
         out.flush()
         raise
@@ -163,6 +165,7 @@ def _pumped(
     strict: bool,
     on_tick: Callable[[], Iterable[bytes]] | None,
     before: Handler | None,
+    strange: "_Strange",
 ) -> Exit:
     bad = unread = False
     for batch in source:
@@ -174,7 +177,9 @@ def _pumped(
                 if raw is None:
                     raise BadInput("a line over 16 MiB", "expected one record, at most 16 MiB, on a line")
                 plain = raw.removeprefix(codecs.BOM_UTF8)
-                handler = consume.get(records.kind(plain))
+                kind = records.kind(plain)
+                strange.over(batch.name, number, kind)
+                handler = consume.get(kind)
                 for data in before(plain) if before else ():
                     out.write(data)
                 if handler is None:
@@ -183,12 +188,36 @@ def _pumped(
                     unread |= not _done(partial(handler, plain), raw, out, messages)
             except BadInput as error:
                 bad = True
-                messages.error(f"{batch.name}:{number}: {error}")
+                strange.say(batch.name, number, error)
                 if strict:
                     out.flush()
                     return Exit.BAD_INPUT
     out.flush()
     return Exit.BAD_INPUT if bad or source.unreadable else Exit.UNAVAILABLE if unread else Exit.OK
+
+
+class _Strange:
+    """Bad lines: each is said, but of those before the first record, with a `mend` for them, only the first at once."""
+
+    def __init__(self, messages: Messages, mend: str) -> None:
+        self._messages, self._mend = messages, mend
+        self._first = 0
+
+    def say(self, name: str, number: int, error: BadInput) -> None:
+        """Say a bad line, or keep it in mind."""
+        if self._mend and not self._first:
+            self._first = number
+            self._messages.error(f"{name}:{number}: {error.what}; {self._mend}")
+        elif not self._mend:
+            self._messages.error(f"{name}:{number}: {error}")
+
+    def over(self, name: str, number: int, kind: str) -> None:
+        """A line has come that is a record, or blank: with a record, what was kept in mind is said."""
+        if not kind:
+            return
+        if self._mend and self._first and number - self._first > 1:
+            self._messages.error(f"{name}:{self._first + 1}-{number - 1}: no records either; expected JSON objects")
+        self._mend = ""
 
 
 def _done(work: Callable[[], Iterable[bytes]], instead: bytes, out: Output, messages: Messages) -> bool:

@@ -4,9 +4,11 @@ Apart from lines.py, so that `--help` need not load the record types.
 """
 
 import os
+import re
 import select
 import signal
 import sys
+from collections.abc import Callable
 
 from fleettools.adapters import signals
 from fleettools.errors import CannotWrite
@@ -31,10 +33,11 @@ def guard() -> None:
 
 
 class Output:
-    """Standard output, written as whole records."""
+    """Standard output, written as whole records; `draw` makes of each line what a person at a terminal is shown."""
 
-    def __init__(self, fd: int = 1) -> None:
+    def __init__(self, fd: int = 1, draw: Callable[[bytes], bytes] | None = None) -> None:
         self._fd = fd
+        self._draw = draw
         self._buffer: list[bytes] = []
         self._size = 0
         self._open_line = False
@@ -43,6 +46,8 @@ class Output:
         """Queue bytes; what follows a line that came without its newline starts on a line of its own."""
         if not data:
             return
+        if self._draw:
+            data = b"".join(map(self._draw, re.findall(rb"[^\n]*\n|[^\n]+", data)))
         if self._open_line:
             self._buffer.append(b"\n")
         self._open_line = not data.endswith(b"\n")

@@ -136,7 +136,8 @@ def main(
     judge = Judge(ctx, agent, profile, _read(baseline) if baseline else None, explain)
     if raw:
         return _screens(ctx, judge, files or ("-",))
-    return pump(Input(files, ctx.out, ctx.messages), ctx.out, ctx.messages, {"pane": judge.pane}, strict=ctx.strict)
+    source, mend = Input(files, ctx.out, ctx.messages), "if it is a screen, give --text; else expected JSON records"
+    return pump(source, ctx.out, ctx.messages, {"pane": judge.pane}, strict=ctx.strict, foreign=mend)
 
 
 def _screens(ctx: Context, judge: Judge, names: tuple[str, ...]) -> Exit:

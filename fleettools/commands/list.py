@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 @command("fleet-list")
 @state
 @click.option("--all", "released", is_flag=True, help="Show released members too.")
+@click.option("--status", is_flag=True, help="One short text for tmux's status line, in its own colours.")
 @watch
-def main(ctx: Context, state_url: str | None, released: bool, every: float | None) -> None:
+def main(ctx: Context, state_url: str | None, released: bool, status: bool, every: float | None) -> None:
     """Who is in the fleet, in which state, and which profiles have a place free.
 
     Prints one JSON object in a pipe, tables on a terminal.
@@ -32,12 +33,21 @@ def main(ctx: Context, state_url: str | None, released: bool, every: float | Non
         known, members = fleet.situation(store, config), fleet.members(store)
         return views.fleet_view(config, known, members, released=released, coverage=coverage)
 
+    if status:
+        if released or every is not None:
+            raise click.UsageError("--status goes neither with --all nor with --watch")
+        from fleettools.policy.segment import segment
+
+        ctx.out.write(segment(view()).encode() + b"\n")
+        ctx.out.flush()
+        return
+
     def draw(view: "View") -> "RenderableType":
         from fleettools.commands.views import tables
 
         return tables.fleet(view)
 
-    show(ctx.out, view, draw, every)
+    show(ctx, view, draw, every)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def main(ctx: Context, state_url: str | None, every: float | None) -> None:
 
         return tables.profiles(view)
 
-    show(ctx.out, view, draw, every)
+    show(ctx, view, draw, every)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,6 @@ UNITS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_0
     "--width", type=click.IntRange(40, 1000), metavar="COLUMNS", help="How wide it is [default: the terminal]."
 )
 @click.option("--svg", metavar="FILE", help="Write it as a picture to FILE instead, - for standard output.")
-@click.option("--json", "as_json", is_flag=True, help="Write it as one JSON object.")
 @files
 def main(
     ctx: Context,
@@ -40,17 +39,17 @@ def main(
     by: "By",
     width: int | None,
     svg: str | None,
-    as_json: bool,
     files: tuple[str, ...],
 ) -> Exit:
     """What happened over the last hours: turns, failures, cool-offs, quarantines, and who was told.
 
-    Reads records: from FILE, from standard input when that is a pipe or a file, else from fleetd's journal.
+    Writes a chart, with --json one object. Reads records: from FILE, from standard input when that is a pipe or a
+    file, else from fleetd's journal.
     """
-    if svg and as_json:
+    if svg and ctx.json:
         raise click.UsageError("--svg and --json exclude each other")
     chart, status = _read(ctx, since, by, files)
-    if as_json:
+    if ctx.json:
         import msgspec
 
         from fleettools.policy.story import view

@@ -238,3 +238,20 @@ def test_a_terminal_on_stdin_gets_one_hint(tried: list[str]) -> None:
 )
 def test_what_a_terminal_would_act_on_is_escaped(text: str, shown: str) -> None:
     assert printable(text) == shown
+
+
+CLASSIFY = [sys.executable, "-m", "fleettools.commands.classify"]
+
+
+def test_a_screen_without_text_gets_one_hint(tmp_path: Path) -> None:
+    status, out, err = run(CLASSIFY, b"\xe2\x9d\xaf go\n\n\xe2\x97\x8f API Error: 500\n\nmore\n")
+    assert (status, out) == (65, b"\n\n")
+    assert err.count("\n") == 1
+    assert "stdin:1: " in err
+    assert "if it is a screen, give --text" in err
+
+
+def test_what_stands_before_the_first_record_is_said_in_two_lines_and_later_lines_one_by_one() -> None:
+    status, out, err = run(CLASSIFY, b'a\nb\nc\n{"type":"x"}\nd\ne\n')
+    assert (status, out) == (65, b'{"type":"x"}\n')
+    assert [line.split(": ")[1] for line in err.splitlines()] == ["stdin:1", "stdin:2-3", "stdin:5", "stdin:6"]

@@ -1,4 +1,4 @@
-"""A view on standard output: one JSON line in a pipe, rich tables on a terminal."""
+"""A view on standard output: one JSON line in a pipe, or when it is asked for, tables on a terminal."""
 
 import io
 import os
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fleettools.adapters import clock
-from fleettools.adapters.streams import Output
+from fleettools.cli import Context
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 
 def show(
-    out: Output, view: "Callable[[], View]", draw: "Callable[[View], RenderableType]", every: float | None
+    ctx: Context, view: "Callable[[], View]", draw: "Callable[[View], RenderableType]", every: float | None
 ) -> None:
     """Show the view once, or again each `every` seconds until a signal, or a reader that is gone, ends the command."""
-    if os.isatty(1):
+    out = ctx.out
+    if os.isatty(1) and not ctx.json:
         _show_drawn(view, draw, every)
         return
     while True:

@@ -1,15 +1,14 @@
-"""The fleet views as rich tables. Texts of panes are hostile: what does not print is escaped, markup is not read."""
+"""The fleet views as they stand on a terminal."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from fleettools.adapters.streams import printable
+from fleettools.commands.views.layout import Cell, Rows
 from fleettools.policy.views import View
 
-Cell = str | tuple[str, str]  # a text, or a text and its style
+NAMES = ("member", "profile", "credential")  # what is shortened on a narrow terminal
 
 _STYLES = {
     "starting": "cyan",
@@ -63,7 +62,7 @@ def _member(member: View, profile: View) -> Sequence[Cell]:
         (member["state"], _STYLES[member["state"]]),
         _age(member["ageSeconds"]),
         member.get("profile", "-"),
-        member.get("credentialId", "-"),
+        _other(member.get("credentialId"), member.get("profile")),
         _left(seconds),
         member.get("failureReason", member.get("reason", "")),
     ]
@@ -79,7 +78,12 @@ def _profile(name: str, profile: View) -> Sequence[Cell]:
     else:
         state, seconds, reason = ("full", "yellow") if free == 0 else ("free", "green"), None, ""
     places = "any" if free is None else str(free)
-    return [name, profile["credentialId"] or "-", places, state, _left(seconds), reason]
+    return [name, _other(profile["credentialId"] or "-", name), places, state, _left(seconds), reason]
+
+
+def _other(credential: str | None, profile: str | None) -> str:
+    """The credential where it is not called as the profile; a column with nothing in it is left out."""
+    return "" if credential in (None, profile) else str(credential)
 
 
 def _left(seconds: int | None) -> str:
@@ -93,16 +97,5 @@ def _age(seconds: int) -> str:
     return f"{seconds}s"
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
-    """A table whose last column gives way when the terminal is narrow."""
-    drawn = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in headings:
-        drawn.add_column(heading, no_wrap=heading != headings[-1])
-    for row in rows:
-        drawn.add_row(*map(_text, row))
-    return drawn
-
-
-def _text(cell: Cell) -> Text:
-    text, style = (cell, "") if isinstance(cell, str) else cell
-    return Text(printable(text), style=style, no_wrap=True, overflow="ellipsis")
+def _table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Rows:
+    return Rows(headings, rows, NAMES)
