@@ -20,7 +20,9 @@ UNITS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_0
 
 
 @command("fleet-timeline")
-@click.option("--since", metavar="TIME", help="Begin there: 90m, 6h, 2d before the end, or a time [default: 6h].")
+@click.option(
+    "--since", metavar="TIME", help="Begin there: 90m, 6h, 2d before the end, or a time [default: 6h, or all records]."
+)
 @click.option(
     "--by",
     type=click.Choice(["credential", "profile", "agent", "member"]),
@@ -80,7 +82,9 @@ def _read(ctx: Context, since: str | None, by: "By", files: tuple[str, ...]) -> 
     if not days:
         ctx.messages.info(f"no journal in {journal.folder()} since then; fleetd writes it, or name files with records")
     status = _feed(ctx, days, timeline) if days else Exit.OK
-    return timeline.chart(now, first), status
+    # A journal that has only begun is drawn from its beginning.
+    began = first if begin or timeline.first_ms is None else max(first, timeline.first_ms)
+    return timeline.chart(now, began), status
 
 
 def _piped() -> bool:

@@ -81,7 +81,8 @@ class Chart(NamedTuple):
 class Timeline:
     """Takes records one after the other and keeps what the story needs of them.
 
-    `credential_of` is what the configuration says of a profile; `last_ms` the time of the latest record.
+    `credential_of` is what the configuration says of a profile; `first_ms` and `last_ms` the times of the
+    earliest and the latest record.
     """
 
     def __init__(self, by: By, credential_of: Callable[[str | None], str | None]) -> None:
@@ -93,11 +94,13 @@ class Timeline:
         self._told: dict[str, dict[str, Told]] = {}
         self._warnings: dict[str, tuple[str, Warning]] = {}
         self._agents: dict[str, str] = {}
+        self.first_ms: int | None = None
         self.last_ms: int | None = None
 
     def add(self, record: records.Record) -> None:
         """Take a record; of a type that has no part in the story only its time counts. Raises BadInput for no time."""
         now = records.to_ms(record.ts)
+        self.first_ms = min(now, self.first_ms or now)
         self.last_ms = max(now, self.last_ms or now)
         if isinstance(record, records.Verdict):
             self._add_turn(record, now)

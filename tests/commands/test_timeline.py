@@ -58,7 +58,7 @@ def test_no_line_is_wider_than_was_asked_for_and_everything_is_there(desk: Desk,
     for said in ("7 turns", "2 backend errors", "out for 1 min", "1 out of quota"):
         assert said in words
     assert "a cooled off for 1 min; failed: api; told: %0" in words
-    assert "b quarantined for 30 min; nobody was told" in words
+    assert "b was in quarantine for 30 min; nobody was told" in words
     assert "api failed: too fast" in words
 
 
@@ -142,7 +142,9 @@ def test_without_records_the_journal_is_read_up_to_now(desk: Desk) -> None:
     journal.mkdir(parents=True)
     midnight = NOON // 86_400_000 * 86_400_000
     (journal / f"{stamp(midnight)[:10]}.jsonl").write_text(story(midnight))
-    (journal / f"{stamp(midnight - 1)[:10]}.jsonl").write_text(story(midnight - 3 * 3_600_000))
+    (journal / f"{stamp(midnight - 1)[:10]}.jsonl").write_text(
+        story(midnight - 9 * 3_600_000) + story(midnight - 3 * 3_600_000)
+    )
     desk.now_ms = midnight + 2 * 3_600_000
     (view,) = from_the_journal(desk, "--json").records
     assert (view["since"], view["until"]) == (stamp(midnight - 4 * 3_600_000), stamp(desk.now_ms))
@@ -156,6 +158,21 @@ def from_the_journal(desk: Desk, *args: str) -> Any:
     process = desk.start("timeline", *args, stdin=subprocess.DEVNULL)
     out, said = process.communicate(timeout=60)
     return type("Ended", (), {"records": [json.loads(line) for line in out.splitlines()], "said": said})
+
+
+def test_a_journal_that_has_just_begun_is_drawn_from_its_beginning_and_what_goes_on_is_said_so(desk: Desk) -> None:
+    journal = Path(desk.env["XDG_STATE_HOME"]) / "fleettools" / "journal"
+    journal.mkdir(parents=True)
+    (journal / f"{stamp(NOON)[:10]}.jsonl").write_text(story(NOON))
+    desk.now_ms = NOON + 70 * 60_000
+    desk.env["TZ"] = "UTC"
+    process = desk.start("timeline", stdin=subprocess.DEVNULL)
+    out, _ = process.communicate(timeout=60)
+    assert out.startswith("2024-01-01 12:00 to 13:10 UTC\n")
+    assert "b is in quarantine until 13:30; nobody was told" in out
+    desk.env["TZ"] = "Europe/Berlin"
+    out, _ = desk.start("timeline", stdin=subprocess.DEVNULL).communicate(timeout=60)
+    assert out.startswith("2024-01-01 13:00 to 14:10 CET\n")
 
 
 def test_a_journal_that_is_not_there_is_said(desk: Desk) -> None:

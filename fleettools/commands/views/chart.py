@@ -206,7 +206,7 @@ def entries(chart: Chart, zone: tzinfo) -> Iterator[tuple[str, str]]:
     told: dict[tuple[int, str], tuple[str, str]] = {}
     for lane in chart.lanes:
         for period in lane.periods:
-            told[period.since_ms, period.id] = (_sentence(period), PERIODS[period.kind][1])
+            told[period.since_ms, period.id] = (_sentence(chart, period, zone), PERIODS[period.kind][1])
         for warning in lane.warnings:
             told[warning.at_ms, warning.text] = (f"{lane.name}: {warning.text}", "yellow")
         for turn in story.lone(lane):
@@ -219,12 +219,19 @@ def entries(chart: Chart, zone: tzinfo) -> Iterator[tuple[str, str]]:
         yield f"{moment(ms, zone).strftime(form)} {text}", style
 
 
-def _sentence(period: Period) -> str:
-    """What a period was, who failed, how it ended and who was told."""
-    what = "cooled off" if period.kind == "incident" else "quarantined"
+def _sentence(chart: Chart, period: Period, zone: tzinfo) -> str:
+    """What a period was or is, who failed, how it ended and who was told."""
+    if period.until_ms > chart.until_ms:
+        left = period.until_ms - chart.until_ms
+        form = "%H:%M:%S" if left < 600_000 else "%H:%M" if left < 64_800_000 else "%b %d %H:%M"
+        what = "cools off" if period.kind == "incident" else "is in quarantine"
+        text = f"{period.credential} {what} until {moment(period.until_ms, zone).strftime(form)}"
+    else:
+        what = "cooled off" if period.kind == "incident" else "was in quarantine"
+        text = f"{period.credential} {what} for {_span(period.until_ms - period.since_ms)}"
     again = ", again" if period.again else ""
     ended = {"released": ", released by a person", "worked": ", ended by a turn that worked"}.get(period.why or "", "")
-    text = f"{period.credential} {what} for {_span(period.until_ms - period.since_ms)}{ended}{again}"
+    text += f"{ended}{again}"
     if period.members:
         text += f"; failed: {', '.join(period.members)}"
     reached = [each.to for each in period.told if each.outcome == "submitted"]
