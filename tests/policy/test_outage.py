@@ -7,8 +7,9 @@ from msgspec.structs import replace
 
 from fleettools import records
 from fleettools.moments import Moment
-from fleettools.policy.accounts import outage, testimony
+from fleettools.policy.accounts import outage, periods, quarantine, testimony
 from fleettools.policy.accounts.credential import MAX_EVIDENCE, MAX_PANES, CredentialState, cooling_seconds
+from fleettools.policy.accounts.periods import Probe
 from fleettools.policy.accounts.testimony import Evidence, Rules
 
 T0 = 1_767_225_600_000  # 2026-01-01T00:00:00Z
@@ -190,3 +191,130 @@ def test_the_id_depends_on_the_credential_and_the_events_alone() -> None:
     sets = (("a", ["1", "2"]), ("a", ["2", "1"]), ("a", ["12"]), ("b", ["1", "2"]))
     first, same, *others = (testimony.identity("incident", *given) for given in sets)
     assert first == same and len({first, *others}) == 3
+
+
+GROWING = Rules(growth=2, max_cool_off_ms=200_000)
+
+
+def lengths(gaps: list[float], rules: Rules) -> list[float]:
+    """For how many seconds each incident cools off, when it follows the end of the one before after so many."""
+    state, at, found = CredentialState(), 0.0, []
+    for number, gap in enumerate(gaps):
+        at += gap
+        for half in "ab":
+            one = error(f"{number}{half}", at)
+            state, incident, _ = outage.step(state, "team", one, Moment(one.ts_ms), rules)
+        assert incident is not None
+        found.append(incident.cooling_off_for_seconds)
+        at += incident.cooling_off_for_seconds
+    return found
+
+
+@pytest.mark.parametrize(
+    ("gaps", "rules", "expected"),
+    [
+        pytest.param([0, 1, 1], Rules(), [60, 60, 60], id="off by default"),
+        pytest.param([0, 1, 1, 1], GROWING, [60, 120, 200, 200], id="it doubles up to the most"),
+        pytest.param([0, 600, 600.001], GROWING, [60, 120, 60], id="ten minutes after the end are the last that count"),
+        pytest.param([0, 1], Rules(growth=1.5), [60, 90], id="by half"),
+        pytest.param(
+            [0, 1], Rules(growth=2, max_cool_off_ms=30_000), [60, 60], id="the most never makes it shorter than without"
+        ),
+    ],
+)
+def test_an_outage_that_comes_back_cools_off_for_longer(gaps: list[float], rules: Rules, expected: list[float]) -> None:
+    assert lengths(gaps, rules) == expected
+
+
+def test_one_that_was_lifted_early_counts_with_what_was_planned() -> None:
+    _, state = run([error("1", 0), error("2", 0)], GROWING)
+    state, _, _ = outage.lift(state, Moment(T0 + 5_000))
+    for event in ("3", "4"):
+        state, incident, _ = outage.step(state, "team", error(event, 6), Moment(T0 + 6_000), GROWING)
+    assert incident is not None and incident.cooling_off_for_seconds == 120
+
+
+UNNAMED = {"unnamed": True}
+DOUBTS = [
+    # Words that no list holds are kept, and count only beside an error of known cause.
+    ("two unnamed errors", [error("1", 0, **UNNAMED), error("2", 1, **UNNAMED)], []),
+    ("an unnamed and a named one", [error("1", 0, **UNNAMED), error("2", 1)], [1]),
+    ("a named and an unnamed one", [error("1", 0), error("2", 1, **UNNAMED)], [1]),
+    ("two unnamed ones and a named one", [error("1", 0, **UNNAMED), error("2", 1, **UNNAMED), error("3", 2)], [2]),
+    ("a named one too far away", [error("1", 0, **UNNAMED), error("2", 60.001)], []),
+    # The cause of an event may become known later, never the reverse.
+    ("it is named later", [error("1", 0, **UNNAMED), error("2", 1, **UNNAMED), error("1", 3)], [2]),
+    ("named, then unnamed", [error("1", 0), error("1", 1, **UNNAMED), error("2", 2, **UNNAMED)], [2]),
+    # Nobody knows when it happened: kept, so that no later look counts it.
+    ("undated ones", [error("1", 0, undated=True), error("2", 0, undated=True)], []),
+    ("undated, then dated", [error("1", 0, undated=True), error("1", 1), error("2", 2)], []),
+]
+
+
+@pytest.mark.parametrize(("errors", "raised"), [row[1:] for row in DOUBTS], ids=[row[0] for row in DOUBTS])
+def test_doubtful_errors(errors: list[Evidence], raised: list[int]) -> None:
+    assert run(errors, Rules())[0] == raised
+
+
+def test_a_threshold_of_one_is_not_reached_by_an_unnamed_error() -> None:
+    assert run([error("1", 0, unnamed=True), error("2", 1)], Rules(threshold=1))[0] == [1]
+
+
+def test_an_event_that_became_an_exhaustion_is_no_error_any_more() -> None:
+    _, state = run([error("1", 0)], Rules())
+    state, made, _ = quarantine.step(state, "team", error("1", 0), Moment(T0), Rules())
+    assert made is not None and state.pending == []
+    assert run([error("1", 1), error("2", 2)], Rules(), state)[0] == []
+
+
+def test_the_failure_of_the_one_that_tries_is_an_incident_by_itself() -> None:
+    _, state = run([error("1", 0), error("2", 0)], GROWING)
+    probe = Probe(event="3", name="ada", **periods.spanning(Moment(T0 + 60_000), 60_000))
+    state = replace(state, probe=probe)
+    found = error("3", 130)  # also after its 60 s
+    state, incident, _ = outage.step(state, "team", found, Moment(T0 + 130_000), GROWING)
+    assert incident is not None and incident.again and incident.evidence == ["3"]
+    assert incident.cooling_off_for_seconds == 120
+    assert state.probe is None
+    assert run([error("3", 131), error("4", 400)], Rules(), state)[0] == []
+
+
+CLOCKS = [
+    # what was done to the clock, the moment of the gate's question 20 s later, what it says
+    ("nothing", Moment(T0 + 20_000, "b", 120_000), 40),
+    ("set an hour ahead", Moment(T0 + 3_620_000, "b", 120_000), 40),
+    ("set an hour back", Moment(T0 - 3_580_000, "b", 120_000), 40),
+    ("slept for a minute: suspend counts", Moment(T0 + 80_000, "b", 180_000), None),
+    ("rebooted within 20 s", Moment(T0 + 20_000, "c", 5_000), 40),
+    ("rebooted, a minute ahead", Moment(T0 + 80_000, "c", 5_000), None),
+    ("rebooted, ten seconds back", Moment(T0 - 10_000, "c", 5_000), 70),
+    ("rebooted, an hour back: it would never end", Moment(T0 - 3_600_000, "c", 5_000), None),
+]
+
+
+@pytest.mark.parametrize(("now", "left"), [row[1:] for row in CLOCKS], ids=[row[0] for row in CLOCKS])
+def test_a_cool_off_lasts_as_long_as_it_should_whatever_the_clock_does(now: Moment, left: int | None) -> None:
+    state, begun = CredentialState(), Moment(T0, "b", 100_000)
+    for event in ("1", "2"):
+        state, _, _ = outage.step(state, "team", error(event, 0, boot="b", up_ms=100_000), begun, Rules())
+    assert cooling_seconds(state, now) == left
+
+
+@pytest.mark.parametrize(
+    ("now", "raised"),
+    [
+        # An hour ahead or back, 20 s later: it cools off. 61 s later: fresh errors count, though `at` lies before it.
+        (Moment(T0 + 3_620_000, "b", 120_000), False),
+        (Moment(T0 - 3_580_000, "b", 120_000), False),
+        (Moment(T0 + 3_661_000, "b", 161_000), True),
+        (Moment(T0 - 3_539_000, "b", 161_000), True),
+    ],
+)
+def test_errors_after_a_clock_was_set_are_as_fresh_as_they_are(now: Moment, raised: bool) -> None:
+    state, begun = CredentialState(), Moment(T0, "b", 100_000)
+    for event in ("1", "2"):
+        state, _, _ = outage.step(state, "team", error(event, 0, boot="b", up_ms=100_000), begun, Rules())
+    for event in ("3", "4"):
+        later = Evidence(event=event, at_ms=now.ms, ts_ms=now.ms, boot=now.boot, up_ms=now.up_ms, target=f"%{event}")
+        state, incident, _ = outage.step(state, "team", later, now, Rules())
+    assert (incident is not None) is raised

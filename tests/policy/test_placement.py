@@ -1,12 +1,15 @@
 """Who may spawn: one credential's trouble blocks its profiles and no others, and places are counted once."""
 
 import pytest
+from msgspec.structs import replace
 
+from fleettools import config, records
 from fleettools.config import Config, CredentialLimits, Profile
+from fleettools.errors import Exit
 from fleettools.moments import Moment
-from fleettools.policy.accounts import placement
+from fleettools.policy.accounts import periods, placement, usage
 from fleettools.policy.accounts.credential import CredentialState, Lease
-from fleettools.policy.accounts.periods import Period
+from fleettools.policy.accounts.periods import Period, Probe
 from fleettools.policy.accounts.placement import Situation
 from fleettools.policy.accounts.testimony import Evidence
 from fleettools.policy.members.roster import MemberState
@@ -210,3 +213,55 @@ def test_a_seated_reservation_counts_until_its_member_is_stored_and_once_after()
 def test_a_refusal_changes_nothing_of_what_is_stored() -> None:
     state = CredentialState(cool_off=period(1), pending=[Evidence(event="e", at_ms=1, ts_ms=1)])
     assert placement.reserve(FLEET, "claude-a", state, known(), "mine")[0] == state
+
+
+def used(percent: float, leave_free: float, hours: float = 2) -> Situation:
+    """Team-a has used so much of a window that resets in two hours."""
+    resets = records.to_ts(NOW + round(hours * 3_600_000))
+    said = [records.Usage(window="5h", used_percent=percent, resets_at=resets)]
+    heard = usage.heard(None, said, Moment(NOW), records.to_ts(NOW))
+    return Situation(now=Moment(NOW), usage={"team-a": heard})
+
+
+@pytest.mark.parametrize(
+    ("percent", "leave_free", "allowed"), [(100, 0, True), (95, 5, True), (95.1, 5, False), (99, 1.5, False)]
+)
+def test_part_of_a_plan_is_left_free_when_asked_for(percent: float, leave_free: float, allowed: bool) -> None:
+    fleet = replace(FLEET, placement=config.Placement(leave_free=leave_free))
+    choice = placement.decide(fleet, "claude-a", used(percent, leave_free))
+    assert choice.allowed is allowed
+    if not allowed:
+        assert (
+            f"has used {percent:g} % of its 5h window, {leave_free:g} % stay free; it resets in 7200 s" in choice.reason
+        )
+        assert (choice.exit, choice.back_in) == (Exit.NOT_NOW, 7200)
+        assert placement.choose(fleet, ALL, "priority", used(percent, leave_free)).profile == "codex"
+
+
+def test_while_one_member_tries_a_credential_nobody_else_may() -> None:
+    probe = Probe(event="e", name="ada", **periods.spanning(Moment(NOW - 18_000), 60_000))
+    choice = placement.decide(FLEET, "claude-a", known({"team-a": CredentialState(probe=probe)}))
+    assert choice.reason == "claude-a: credential team-a is being tried by worker ada for another 42 s"
+    assert (choice.exit, choice.back_in) == (Exit.NOT_NOW, 42)
+    assert placement.decide(FLEET, "claude-a", known({"team-a": CredentialState(probe=probe)}, ms=42_000)).allowed
+
+
+EXITS = [
+    ("allowed", "claude-a", {}, [], Exit.OK),
+    ("cooling off", "claude-a", {"team-a": cooling(1)}, [], Exit.NOT_NOW),
+    ("full, for a member may end", "claude-a", {}, TWO, Exit.NOT_NOW),
+    ("nobody configured it", "gemini", {}, [], Exit.BAD_CONFIG),
+]
+
+
+@pytest.mark.parametrize(
+    ("profile", "states", "members", "status"), [row[1:] for row in EXITS], ids=[row[0] for row in EXITS]
+)
+def test_what_waiting_cannot_mend_is_not_75(profile: str, states: dict, members: list, status: Exit) -> None:
+    assert placement.decide(FLEET, profile, known(states, members)).exit == status
+    assert placement.choose(FLEET, [profile], "priority", known(states, members)).exit == status
+
+
+def test_one_candidate_that_waiting_may_help_is_enough_to_wait() -> None:
+    choice = placement.choose(FLEET, ["claude-a", "gemini"], "priority", known({}, TWO))
+    assert choice.exit == Exit.NOT_NOW

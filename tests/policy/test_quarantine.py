@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from fleettools import records
 from fleettools.moments import Moment
-from fleettools.policy.accounts import outage, quarantine
+from fleettools.policy.accounts import credential, outage, quarantine
 from fleettools.policy.accounts.credential import CredentialState, cooling_seconds, quarantined_seconds
 from fleettools.policy.accounts.testimony import Evidence, Rules
 
@@ -143,3 +143,69 @@ def test_quarantine_and_cool_off_are_separate() -> None:
     state, _, _ = outage.lift(state, Moment(T0 + 3000))
     assert cooling_seconds(state, Moment(T0 + 3000)) is None
     assert quarantined_seconds(state, Moment(T0 + 3000)) == 1797
+
+
+DOUBTS = [
+    # What nobody dated is no evidence, unless the screen itself says how long it holds.
+    ("undated", [replace(used_up("1", 0), undated=True)], None),
+    ("undated, with a reset time", [replace(used_up("1", 0, resets=DAY), undated=True)], DAY),
+    ("undated, then dated", [replace(used_up("1", 0), undated=True), used_up("1", 9)], None),
+    # A reset that has just passed holds for as long as a cool-off.
+    ("its reset has just passed", [replace(used_up("1", 0), passed=True)], 60),
+    ("a passed one never shortens", [used_up("1", 0), replace(used_up("2", 9), passed=True)], 1800),
+    # A later source of the same event may say when it resets, an earlier one's word stays.
+    ("the reset time comes later", [used_up("1", 0), used_up("1", 9, resets=300)], 300),
+    ("and another one does not change it", [used_up("1", 0, resets=300), used_up("1", 9, resets=DAY)], 300),
+    ("one that comes when it is over", [used_up("1", 0), used_up("1", 1800, resets=DAY)], 1800),
+    # The agents' own figures are better than a guess, and no better than a screen.
+    ("by usage", [replace(used_up("1", 0, resets=DAY), by_usage=True)], DAY),
+    ("by usage, then by a screen", [replace(used_up("1", 0, resets=DAY), by_usage=True), used_up("2", 9, 60)], 60),
+    ("a guess after it", [replace(used_up("1", 0, resets=DAY), by_usage=True), used_up("2", 9)], DAY),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "until"), [row[1:] for row in DOUBTS], ids=[row[0] for row in DOUBTS])
+def test_a_quarantine_by_doubtful_or_completed_evidence(found: list[Evidence], until: int | None) -> None:
+    _, state = run(found)
+    assert (state.quarantine and state.quarantine.until_ms - T0) == (None if until is None else until * 1000)
+
+
+def test_what_completes_a_quarantine_is_said_under_its_id() -> None:
+    (first, second), _ = run([used_up("1", 0), used_up("1", 9, resets=300)])
+    assert first and second and first.id == second.id
+    assert (second.source, second.quarantined_for_seconds, second.evidence) == ("resetsAt", 291, ["1"])
+
+
+WORKED = [
+    # who completed a turn that began when (s); the exhaustion was at 10 in %1; is it over?
+    ("the same member, a turn after it", "%1", 10.001, True),
+    ("the same member, the turn before it", "%1", 10, False),
+    ("another member", "%2", 20, False),
+]
+
+
+@pytest.mark.parametrize(("target", "began", "over"), [row[1:] for row in WORKED], ids=[row[0] for row in WORKED])
+def test_success_ends_what_it_disproves(target: str, began: float, over: bool) -> None:
+    _, state = run([used_up("1", 10)])
+    now = Moment(T0 + 90_000)
+    state, reason = quarantine.worked(state, "h:/s:1", target, Moment(T0 + round(began * 1000)), now)
+    assert reason
+    assert (quarantined_seconds(state, now) is None) is over
+    _, said = credential.ends(state, "team", now, {"ts": "2026-01-01T00:01:30.000Z"})
+    assert [(one.why, one.seconds) for one, _ in said] == ([("worked", 80)] if over else [])
+
+
+def test_a_restarted_quarantine_ends_once() -> None:
+    _, state = run([used_up("1", 0), used_up("2", 600)])
+    stamp = {"ts": "2026-01-01T00:40:00.000Z"}
+    assert credential.ends(state, "team", Moment(T0 + 1_800_000), stamp)[1] == []
+    _, [(ended, _)] = credential.ends(state, "team", Moment(T0 + 2_400_000), stamp)
+    assert (ended.kind, ended.seconds, ended.why) == ("quarantine", 2400, "time")
+
+
+def test_what_a_person_lifted_never_comes_back_and_is_said_as_released() -> None:
+    _, state = run([used_up("1", 0)])
+    state, _, _ = quarantine.lift(state, Moment(T0 + 60_000))
+    assert quarantined_seconds(state, Moment(T0 + 30_000)) is None  # a clock that was set back
+    _, [(ended, _)] = credential.ends(state, "team", Moment(T0 + 61_000), {"ts": "2026-01-01T00:01:01.000Z"})
+    assert (ended.why, ended.seconds) == ("released", 60)
