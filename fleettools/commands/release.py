@@ -18,6 +18,7 @@ OPTIONS = ("@fleet_profile", "@fleet_lead", "@fleet_name", "@fleet_agent")
 @command("fleet-release")
 @click.argument("target", required=False, shell_complete=complete("targets"))
 @click.option("--kill", is_flag=True, help="End the member's pane, too.")
+@click.option("--reinstate", is_flag=True, help="Make a failed member ready for work again instead.")
 @click.option("--credential", metavar="C", shell_complete=complete("credentials"),
               help="Lift this credential's cool-off and quarantine instead.")  # fmt: skip
 @click.option("--row", metavar="KEY", help="Remove a row of the store that cannot be read instead.")
@@ -27,6 +28,7 @@ def main(
     ctx: Context,
     target: str | None,
     kill: bool,
+    reinstate: bool,
     credential: str | None,
     row: str | None,
     state_url: str | None,
@@ -36,9 +38,9 @@ def main(
     """Let a member go, or lift a credential's cool-off and quarantine.
 
     TARGET is a pane id (%5) or a member's exact name. Its pane lives on, without the fleet's options. Exit 1: there is
-    no such member, and the record says changed: false.
+    no such member or credential, and the record says changed: false.
     """
-    if [target, credential, row].count(None) != 2 or (kill and target is None):
+    if [target, credential, row].count(None) != 2 or (target is None and (kill or reinstate)) or (kill and reinstate):
         raise UsageError("name either a member or a credential", "give TARGET, --credential C or --row KEY alone")
     store = ctx.store(state_url)
     if row is not None:
@@ -55,6 +57,8 @@ def main(
     if member is None:
         ctx.messages.warn(f"{target} is no member of the fleet; fleet-list shows who is")
         return _no(ctx, server, str(target))
+    if reinstate:
+        return _reinstate(ctx, store, member)
     return _release(ctx, store, tmux, member, trouble if member.server != server else None, kill)
 
 
@@ -105,13 +109,32 @@ def _release(
     return Exit.OK
 
 
-def _no(ctx: Context, server: str | None, target: str) -> Exit:
-    """Say that nothing was changed, for there is no such member."""
+def _reinstate(ctx: Context, store: "Store", member: "MemberState") -> Exit:
+    from fleettools import records
+    from fleettools.adapters import clock
+    from fleettools.policy.members import roster
+    from fleettools.services.members import commit
+    from fleettools.services.store import read
+
+    at = store.moment()
+    answer = commit(store, member.server, member.target, lambda kept, _: roster.reinstate(kept, at))
+    kept = read(store, roster.member_key(member.server, member.target), roster.MemberState)
+    if not answer.resolved or kept is None:
+        ctx.messages.warn(f"{member.target} stays as it is: {answer.reason}")
+        return _no(ctx, member.server, member.target, answer.reason)
+    credential = ctx.config().credential_of(kept.profile)
+    ctx.out.write(records.encode(roster.record(kept, credential, answer.reason, **clock.stamp())))
+    ctx.out.flush()
+    return Exit.OK
+
+
+def _no(ctx: Context, server: str | None, target: str, reason: str = "no member of the fleet") -> Exit:
+    """Say that nothing was changed, and why."""
     from fleettools import records
     from fleettools.adapters import clock
 
     who = {"server": server, "target": target} if target.startswith("%") else {"name": target}
-    record = records.Member(**clock.stamp(), **who, changed=False, reason="no member of the fleet")
+    record = records.Member(**clock.stamp(), **who, changed=False, reason=reason)
     ctx.out.write(records.encode(record))
     ctx.out.flush()
     return Exit.NO
@@ -143,7 +166,7 @@ def _lift(ctx: Context, store: "Store", name: str) -> Exit:
     if not is_name(name):
         mend = "use letters, digits and . _ @ + -, at most 64, the first a letter or digit"
         raise BadConfig(f"{name!r} is no credential id", mend, "--credential")
-    now = store.moment()
+    config, now = ctx.config(), store.moment()
 
     def step(kept: CredentialState | None) -> tuple[CredentialState | None, tuple[bool, str]]:
         if kept is None:
@@ -153,11 +176,12 @@ def _lift(ctx: Context, store: "Store", name: str) -> Exit:
         return kept, (cooled or quarantined, f"{why}; {and_why}")
 
     changed, reason = change(store, credential_key(name), CredentialState, step)
-    ctx.messages.info(f"{name}: {reason}")
+    known = changed or store.get(credential_key(name))[1] or name in map(config.credential_of, config.profiles)
+    (ctx.messages.info if known else ctx.messages.warn)(f"{name}: {reason if known else 'nobody spends it'}")
     record = records.Credential(**clock.stamp(), credential_id=name, changed=changed, reason=reason)
     ctx.out.write(records.encode(record))
     ctx.out.flush()
-    return Exit.OK
+    return Exit.OK if known else Exit.NO
 
 
 if __name__ == "__main__":

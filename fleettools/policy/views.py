@@ -95,7 +95,8 @@ def _history(fleet: Fleet, name: str, known: Situation) -> View:
     state, used = known.states.get(credential), running(known.usage.get(credential), known.now)
     view: View = {}
     if state and state.worked_ms is not None:
-        view["lastWorked"] = records.to_ts(state.worked_ms)
+        ago = max(0, known.now.ms - state.worked_ms) // 1000
+        view |= {"lastWorked": records.to_ts(state.worked_ms), "lastWorkedSecondsAgo": ago}
     if used:
         view["usage"] = [_window(window, one, known.now) for window, one in used.items()]
     return view

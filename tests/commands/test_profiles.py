@@ -1,8 +1,14 @@
 """fleet-profiles: what every profile has free, and the two maps of credentials that are out."""
 
 import pytest
-from desk import Desk
+from desk import Desk, stamp
 from test_list import CONFIG, drawn, feed, verdict
+
+from fleettools import records
+from fleettools.adapters.sqlite import SqliteStore
+from fleettools.moments import Moment
+from fleettools.policy.accounts import usage
+from fleettools.services.store import change
 
 
 @pytest.fixture
@@ -44,3 +50,23 @@ def test_a_credential_that_no_profile_spends_any_more_is_shown_below(fleet: Desk
     (fleet.folder / "fleetd.yaml").write_text("profiles: {a-one: {credentialId: team-a}}\n")
     rows = [line.split() for line in drawn(fleet, "profiles", env={"NO_COLOR": "1"}).splitlines()]
     assert ["team-b", "quarantined", "1790", "s"] in rows
+
+
+def test_sixty_columns_show_when_each_last_worked_and_how_much_of_its_plan_is_used(fleet: Desk) -> None:
+    feed(fleet, verdict(fleet, "%4", "a-two", "completed"))
+    said = [
+        records.Usage(window="5h", used_percent=82.5, resets_at=stamp(fleet.now_ms + 4_800_000)),
+        records.Usage(window="weekly", used_percent=7),
+    ]
+    store = SqliteStore(str(fleet.folder / "state.db"), print)
+    heard = usage.heard(None, said, Moment(fleet.now_ms), stamp(fleet.now_ms))
+    change(store, usage.usage_key("team-a"), usage.UsageState, lambda _: (heard, None))
+    store.close()
+    fleet.now_ms += 90_000
+    (view,) = fleet.run("profiles").records
+    assert view["profiles"]["a-one"]["lastWorkedSecondsAgo"] == 90
+    text = drawn(fleet, "profiles", columns=60, env={"NO_COLOR": "1"})
+    rows = [line.rstrip() for line in text.splitlines()]
+    assert "team-a      1m30s ago    5h ████████░░ 82.5 %   1h18m" in rows
+    assert "                         weekly █░░░░░░░░░ 7 %" in rows
+    assert max(map(len, rows)) <= 60

@@ -2,12 +2,13 @@
 
 import pytest
 
+from fleettools import records
 from fleettools.config import Config, Profile
 from fleettools.moments import Moment
 from fleettools.policy import views
-from fleettools.policy.accounts import placement
+from fleettools.policy.accounts import periods, placement, usage
 from fleettools.policy.accounts.credential import CredentialState, Lease
-from fleettools.policy.accounts.periods import Period
+from fleettools.policy.accounts.periods import Period, Probe
 from fleettools.policy.accounts.placement import Situation
 from fleettools.policy.accounts.testimony import Evidence
 from fleettools.policy.members.roster import MemberState
@@ -82,6 +83,36 @@ PROFILES = [
 @pytest.mark.parametrize(("state", "members", "seen"), [row[1:] for row in PROFILES], ids=[row[0] for row in PROFILES])
 def test_a_profile(state: CredentialState | None, members: list, seen: dict) -> None:
     assert views.profiles_view(FLEET, known({"team": state} if state else {}, members))["profiles"]["a"] == seen
+
+
+def test_the_profiles_say_when_each_last_worked_and_what_of_its_plan_is_used() -> None:
+    """Only fleet-profiles does; what has reset since is left out."""
+    said = [
+        records.Usage(window="5h", used_percent=82, resets_at=records.to_ts(NOW + 90_500)),
+        records.Usage(window="weekly", used_percent=3),
+        records.Usage(window="old", used_percent=99, resets_at=records.to_ts(NOW)),
+    ]
+    heard = usage.heard(None, said, Moment(NOW), records.to_ts(NOW))
+    state = CredentialState(worked_ms=NOW - 61_500)
+    situation = Situation(now=Moment(NOW), states={"team": state}, usage={"team": heard})
+    assert views.profiles_view(FLEET, situation)["profiles"]["a"] == {
+        "free": 3,
+        "credentialId": "team",
+        "lastWorked": "2001-09-09T01:45:38.500Z",
+        "lastWorkedSecondsAgo": 61,
+        "usage": [
+            {"window": "5h", "usedPercent": 82, "resetsAt": "2001-09-09T01:48:10.500Z", "resetsInSeconds": 91},
+            {"window": "weekly", "usedPercent": 3},
+        ],
+    }
+    fleet = views.fleet_view(FLEET, situation, [], released=False, coverage="off")
+    assert fleet["profiles"]["a"] == {"free": 3, "credentialId": "team"}
+
+
+def test_a_probe_leaves_no_free_place_and_says_who_tries() -> None:
+    probe = Probe(event="e", name="ada", **periods.spanning(Moment(NOW), 60_000))
+    view = views.profiles_view(FLEET, known({"team": CredentialState(probe=probe)}, []))["profiles"]["a"]
+    assert view == {"free": 0, "credentialId": "team", "triedBy": "ada", "triedForSeconds": 60}
 
 
 def test_a_profile_without_a_limit_has_no_number_of_free_places() -> None:

@@ -1,6 +1,6 @@
 """The fleet views as they stand on a terminal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -20,6 +20,7 @@ _STYLES = {
     "backend_error": "bold red",
     "released": "dim",
 }
+BAR = 10  # cells of a bar of usage
 _UNITS = ((86_400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s"))
 
 
@@ -35,7 +36,9 @@ def fleet(view: View) -> RenderableType:
 
 
 def profiles(view: View) -> RenderableType:
-    """The profiles, below them the credentials that are out though no profile of theirs is listed."""
+    """The profiles; below them when each credential last worked and how much of its plan is used, and those credentials
+    that are out though no profile of theirs is listed.
+    """
     listed = {profile["credentialId"] for profile in view["profiles"].values()}
     others = [
         (credential, (word, "red"), _left(seconds))
@@ -43,8 +46,35 @@ def profiles(view: View) -> RenderableType:
         for credential, seconds in view[key].items()
         if credential not in listed
     ]
-    drawn = _profiles(view["profiles"])
-    return Group(drawn, "", _table(("credential", "state", "left"), others)) if others else drawn
+    parts: list[RenderableType] = [_profiles(view["profiles"])]
+    if plans := list(_plans(view["profiles"].values())):
+        parts += ["", _table(("credential", "last worked", "used", "resets in"), plans)]
+    if others:
+        parts += ["", _table(("credential", "state", "left"), others)]
+    return Group(*parts)
+
+
+def _plans(profiles: Iterable[View]) -> Iterator[Sequence[Cell]]:
+    """A row for each credential, and for each further window of its plan."""
+    by_credential = {profile["credentialId"]: profile for profile in profiles if profile["credentialId"]}
+    for credential, profile in sorted(by_credential.items()):
+        ago = profile.get("lastWorkedSecondsAgo")
+        windows = profile.get("usage", [])
+        if ago is None and not windows:
+            continue
+        first, *rest = [_window(one) for one in windows] or [("", "")]
+        yield credential, "-" if ago is None else f"{_age(ago)} ago", *first
+        yield from (("", "", *window) for window in rest)
+
+
+def _window(window: View) -> tuple[Cell, Cell]:
+    """A bar of what is used, `5h ████████░░ 82 %`, and when that window resets."""
+    percent = window["usedPercent"]
+    filled = min(BAR, round(percent / 100 * BAR))
+    bar = f"{window['window']} {'█' * filled}{'░' * (BAR - filled)} {percent:g} %"
+    resets = window.get("resetsInSeconds")
+    style = "red" if percent >= 95 else "yellow" if percent >= 80 else ""
+    return (bar, style), "" if resets is None else _age(resets)
 
 
 def _profiles(profiles: Mapping[str, View]) -> RenderableType:
@@ -75,6 +105,9 @@ def _profile(name: str, profile: View) -> Sequence[Cell]:
         state, seconds, reason = ("quarantined", "red"), profile["quarantinedForSeconds"], profile["quarantine"]["why"]
     elif "coolOff" in profile:
         state, seconds, reason = ("cooling off", "red"), profile["coolingOffForSeconds"], profile["coolOff"]["why"]
+    elif "triedForSeconds" in profile:
+        worker = profile["triedBy"] or "one worker"
+        state, seconds, reason = ("being tried", "yellow"), profile["triedForSeconds"], f"{worker} tries it first"
     else:
         state, seconds, reason = ("full", "yellow") if free == 0 else ("free", "green"), None, ""
     places = "any" if free is None else str(free)

@@ -177,6 +177,16 @@ def release(member: MemberState | None, reason: str, by: By, now_ms: int, settle
     return after, Answer(reason)
 
 
+def reinstate(member: MemberState | None, at: Moment) -> Stepped:
+    """Make a failed member ready for work again, by a person's word; its failed turn stays as it ended."""
+    if member is None or member.state == "released":
+        return member, Answer("no member of the fleet", resolved=False, known=False)
+    if member.gone or member.state not in FAILED:
+        reason = "its pane is gone" if member.gone else f"it has not failed, it is {member.state}"
+        return member, Answer(reason, resolved=False)
+    return entered(member, "idle", clocked(member, at).ms), Answer("reinstated by a person")
+
+
 def record(member: MemberState, credential: str | None, reason: str, **stamp: Any) -> records.Member:
     """The member as the record of a change to it; `stamp` is its `ts`, `boot` and `up`."""
     who = records.who(records.Member, member)
