@@ -44,6 +44,7 @@ STYLES = {
         ("", "", ("", "Tokens: 4.6k sent, 205 received. Cost: $0.02 message.", RULE, "src/lexer.rs")),
         ("litellm.APIError: ", "", (RULE, "src/lexer.rs")),
     ),
+    "agy": Style("completed--reply.txt", ("  ", "  ", ()), ("⚠ ", "  ", ())),
     "pi": Style("completed--pi-reply.txt", (" ", " ", ()), (" Error: ", " ", ()), gap=("", "")),
     "copilot": Style("backend_error--cp-be-retried-5.txt", (" ● ", "   ", ()), (" ✗ ", "   ", ())),
     "cursor": Style("backend_error--cu-be-unavailable.txt", ("  ", "  ", ()), ("  Error: ", "  ", ())),

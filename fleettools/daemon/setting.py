@@ -131,6 +131,8 @@ class Setting:
         return any(kind == "legacy" for _, kind in self._kinds())
 
     def _kinds(self) -> list[tuple[str, Coverage]]:
-        known = agentfiles.names(self.config.agents)
-        profiles = self.config.profiles.items()
-        return [(name, upkeep.coverage(one.agent in known, one.has_patterns)) for name, one in profiles]
+        found: list[tuple[str, Coverage]] = []
+        for name, one in self.config.profiles.items():
+            look = agentfiles.load(one.agent or "", self.config.agents)
+            found.append((name, upkeep.coverage(one.has_patterns, look.is_seen if look else None)))
+        return found

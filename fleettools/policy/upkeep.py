@@ -58,18 +58,23 @@ def _merged(
     return {key: value for key, value in made.items() if value is not None}
 
 
-def coverage(agent_known: bool, has_patterns: bool) -> Coverage:
-    """What a profile's screens are judged with: patterns of its own, those of its agent's file, or one old rule."""
+def coverage(has_patterns: bool, is_seen: bool | None) -> Coverage:
+    """What a profile's screens are judged with: patterns of its own, those of its agent's file, or one old rule.
+
+    `is_seen`: whether the real agent stands behind its file; None when there is no file.
+    """
     if has_patterns:
         return "configured"
-    return "bundled" if agent_known else "legacy"
+    return "legacy" if is_seen is None else "bundled" if is_seen else "unseen"
 
 
 def coverage_line(profiles: Iterable[tuple[str, Coverage]]) -> str:
     """The profiles by what they are judged with, in one line; a legacy one comes with its mend."""
-    names: dict[Coverage, list[str]] = {"configured": [], "bundled": [], "legacy": []}
+    names: dict[Coverage, list[str]] = {"configured": [], "bundled": [], "unseen": [], "legacy": []}
     for name, kind in profiles:
         names[kind].append(name)
+    if not names["unseen"]:
+        del names["unseen"]
     parts = [f"{kind}: {', '.join(sorted(names[kind])) or 'none'}" for kind in names]
     if names["legacy"]:
         parts[-1] += f" ({LEGACY})"

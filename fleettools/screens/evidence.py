@@ -57,6 +57,8 @@ _OTHERS = (
 )
 MODELS = frozenset({"reply", "tool", "done"})
 
+_LISTED = r"\s*(?:[-*•] |\d+[.)] )"
+
 
 class Sign(Enum):
     """What speaks for a failure of the agent's own."""
@@ -277,6 +279,8 @@ def _is_addressed(screen: Screen, item: Item) -> bool:
     """Whether one short paragraph tells a person about the account, when a limit resets, or what to run."""
     text = item.text
     if item.paragraphs > 1 or len(item.lines) > 3 or len(text) > 240:
+        return False
+    if any(compiled(_LISTED).match(line[item.column :]) for line in item.lines):
         return False
     if (compiled(_MEND).search(text) and len(text) < 120) or compiled(_RESETS).match(text):
         return True

@@ -203,7 +203,9 @@ def _verdict(case: Case, found: Outcome) -> records.Verdict:
 def _coverage(case: Case) -> records.Coverage:
     if case.rules.configured:
         return "configured"
-    return "legacy" if case.look is None else "bundled"
+    if case.look is None:
+        return "legacy"
+    return "bundled" if case.look.is_seen else "unseen"
 
 
 def _block(screen: Screen) -> str | None:

@@ -106,6 +106,19 @@ class Log(Data):
     variable: str | None = None
 
 
+Situation = Literal[
+    "idle", "working", "streaming", "reply", "tool", "question", "failure", "retrying", "stopped", "overlay", "cleared",
+]  # fmt: skip
+
+
+class Seen(Data):
+    """Which version of the real program was captured, on which day, in which situations; the samples bear it out."""
+
+    version: str
+    date: str
+    situations: list[Situation]
+
+
 class Rule(NamedTuple):
     """One wording: what it means, the phrase as it stands in the file, and its squeezed parts between the `*`."""
 
@@ -170,6 +183,7 @@ class Look(Wordings, dict=True, kw_only=True):
     streams: bool = False  # has a composer only while it is idle
     hooks: Hooks | None = None
     log: Log | None = None
+    seen: Seen | None = None
     backends: Wordings = msgspec.field(default_factory=Wordings)
 
     @cached_property
@@ -192,6 +206,11 @@ class Look(Wordings, dict=True, kw_only=True):
     def signs_below(self) -> bool:
         """Whether it tells of a next try only beside a sign of work."""
         return "signsBelow" in self.capabilities
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the real program was captured where it matters: with a reply, and with a failure."""
+        return self.seen is not None and {"reply", "failure"} <= set(self.seen.situations)
 
     @property
     def marks_replies(self) -> bool:

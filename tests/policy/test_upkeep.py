@@ -65,21 +65,25 @@ def test_a_reload_takes_over_what_it_can_and_names_what_waits(
 
 
 @pytest.mark.parametrize(
-    ("known", "patterns", "kind"),
+    ("patterns", "is_seen", "kind"),
     [
         pytest.param(True, True, "configured", id="own patterns for a known agent"),
-        pytest.param(False, True, "configured", id="own patterns for an agent nobody knows"),
-        pytest.param(True, False, "bundled", id="a known agent"),
-        pytest.param(False, False, "legacy", id="neither"),
+        pytest.param(True, None, "configured", id="own patterns for an agent nobody knows"),
+        pytest.param(False, True, "bundled", id="a known agent"),
+        pytest.param(False, False, "unseen", id="a known agent that nobody has captured"),
+        pytest.param(False, None, "legacy", id="neither"),
     ],
 )
-def test_what_a_profile_is_judged_with(known: bool, patterns: bool, kind: str) -> None:
-    assert upkeep.coverage(known, patterns) == kind
+def test_what_a_profile_is_judged_with(patterns: bool, is_seen: bool | None, kind: str) -> None:
+    assert upkeep.coverage(patterns, is_seen) == kind
 
 
 def test_the_coverage_line_names_every_profile_and_mends_the_legacy_ones() -> None:
     assert upkeep.coverage_line([("b", "bundled"), ("a", "bundled"), ("c", "configured")]) == (
         "coverage: configured: c; bundled: a, b; legacy: none"
+    )
+    assert upkeep.coverage_line([("b", "bundled"), ("a", "unseen")]) == (
+        "coverage: configured: none; bundled: b; unseen: a; legacy: none"
     )
     assert upkeep.coverage_line([("old", "legacy")]).endswith(
         "legacy: old (only a line with 'API Error:' counts; give it an agent or an errorPattern)"

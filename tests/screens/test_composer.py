@@ -55,8 +55,7 @@ MODES = {
 def test_a_composer_for_something_else_than_prompts_is_never_empty(agent: str, lines: list[str]) -> None:
     look = agentfiles.load(agent)
     assert look is not None
-    state = composer("\n".join(lines), look).state
-    assert state == "draft"
+    assert composer("\n".join(lines), look).state == "draft"
 
 
 # Rule: what stands faint in the composer is proposed by the agent; what a person typed before it is a draft.
