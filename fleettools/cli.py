@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fleettools.config import Config
     from fleettools.screens.look import Look
     from fleettools.services.finder import Finder
+    from fleettools.services.namer import Namer
     from fleettools.services.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -66,14 +67,24 @@ class Context:
         config = self.config()
         if not finder.wanted(config):
             return None
-        from fleettools.adapters import accounts, agentfiles
+        from fleettools.adapters import accounts
         from fleettools.adapters.terminals import Terminals
 
-        def looks() -> "Iterator[Look]":
-            loaded = (agentfiles.load(name, config.agents) for name in agentfiles.names(config.agents))
-            return (look for look in loaded if look)
+        return finder.Finder(finder.Doors(self._looks, Terminals(), accounts))
 
-        return finder.Finder(finder.Doors(looks, Terminals(), accounts))
+    def namer(self) -> "Namer":
+        """What tells which agent runs in a pane, where nothing names one."""
+        from fleettools.adapters.terminals import Terminals
+        from fleettools.services.namer import Namer
+
+        return Namer(self._looks, Terminals())
+
+    def _looks(self) -> "Iterator[Look]":
+        from fleettools.adapters import agentfiles
+
+        folder = self.config().agents
+        loaded = (agentfiles.load(name, folder) for name in agentfiles.names(folder))
+        return (look for look in loaded if look)
 
 
 def _drawing(as_json: bool) -> Callable[[bytes], bytes]:

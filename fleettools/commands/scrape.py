@@ -38,8 +38,9 @@ def main(
     _check(targets)
     tmux = Tmux(socket_path, socket_name)
     doors = Doors(
-        tmux, clock, ctx.messages, lambda: ctx.store(state_url, view=True), is_server, ctx.finder(), lambda: _logs(ctx)
-    )
+        tmux, clock, ctx.messages, lambda: ctx.store(state_url, view=True), is_server, ctx.finder(), ctx.namer(),
+        lambda: _logs(ctx),
+    )  # fmt: skip
     sweeper = Sweeper(doors, ctx.config(), Scope(targets, everything, history))
     if not follow:
         try:

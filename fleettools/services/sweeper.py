@@ -12,6 +12,7 @@ from fleettools.policy.members.seats import Seat, seats
 from fleettools.policy.members.watch import Trace
 from fleettools.services import members
 from fleettools.services.finder import Finder
+from fleettools.services.namer import Namer
 from fleettools.services.ports import Clock, Logs, Messages, PaneRow, Panes, Seated, Shown
 from fleettools.services.rollcall import RollCall
 from fleettools.services.servers import Servers
@@ -31,8 +32,8 @@ class Scope(NamedTuple):
 class Doors(NamedTuple):
     """What a sweeper reaches outside through. `store` opens it; `is_tmux`: whether a tmux process has that pid.
 
-    `finder` finds members that nobody marked, None when the configuration says who they are. `logs` makes what
-    reads the logs of agents, once there is one.
+    `finder` finds members that nobody marked, None when the configuration says who they are. `namer` tells which
+    agent runs where nothing names one. `logs` makes what reads the logs of agents, once there is one.
     """
 
     tmux: Panes
@@ -41,6 +42,7 @@ class Doors(NamedTuple):
     store: Callable[[], Store]
     is_tmux: Callable[[int], bool]
     finder: Finder | None = None
+    namer: Namer | None = None
     logs: Callable[[], Logs] | None = None
 
 
@@ -80,6 +82,8 @@ class Sweeper:
         found, warnings = seats(list(rows.values()), self._config.panes, self._agents, out)
         if self._doors.finder:
             found |= self._doors.finder.look(rows.values(), found, out)
+        if self._doors.namer:
+            found |= self._doors.namer.name(rows.values(), found)
         for text in warnings:
             self._warn_once(text)
         wanted = self._wanted(rows, found)

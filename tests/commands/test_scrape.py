@@ -65,6 +65,17 @@ def test_members_and_leads_come_with_what_their_options_say(server: Server) -> N
     assert [record["target"] for record in scrape(server, "-t", lead)] == [lead]
 
 
+def test_a_pane_whose_options_name_no_agent_takes_it_from_its_program(server: Server, tmp_path: Path) -> None:
+    """Behind an interpreter that is the script's name, so that such a member is judged by its agent's look."""
+    script = tmp_path / "qwen"
+    script.write_text(f"#!{sys.executable}\nprint('I-am-ready', flush=True)\ninput()\n")
+    script.chmod(0o755)
+    pane = server.pane(f"exec {script}", profile="p")
+    until(lambda: "I-am-ready" in server.screen(pane))
+    (record,) = scrape(server)
+    assert (record["profile"], record["agent"], record["role"]) == ("p", "qwen", "member")
+
+
 def test_a_neighbour_in_the_window_takes_the_activity_away(server: Server) -> None:
     pane = shown(server, "alone", profile="p")
     server.tmux("split-window", "-d", "-t", pane, "exec sleep 100")
