@@ -101,15 +101,24 @@ def without_faint(raw: list[str], first: int, last: int) -> list[str]:
 
 
 def _reached(raw: list[str], row: int) -> Ink:
-    """The ink that the rows above leave behind; read from the last reset on."""
+    """The ink that the rows above leave behind; read from the last reset on, or the last row that was asked for."""
+    global _known
+    screen, inks = _known
+    if screen is not raw:
+        _known = raw, inks = raw, {}
     first = row
-    while first > 0 and not _RESET.search(raw[first - 1]):
+    while first > 0 and first not in inks and not _RESET.search(raw[first - 1]):
         first -= 1
-    ink = PLAIN
-    for line in raw[max(first - 1, 0) : row]:
-        for codes in _PIECE.findall(line):
+    ink = inks.get(first, PLAIN)
+    for at in range(first if first in inks else max(first - 1, 0), row):
+        for codes in _PIECE.findall(raw[at]):
             ink = _dipped(ink, codes)
+        inks[at + 1] = ink
     return ink
+
+
+# The screen that was asked about last, and the ink at the beginning of its rows: a long one is read once.
+_known: tuple[list[str], dict[int, Ink]] = ([], {})
 
 
 def _dipped(ink: Ink, codes: str) -> Ink:
