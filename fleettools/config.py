@@ -6,6 +6,7 @@ import msgspec
 
 from fleettools import records
 from fleettools.errors import Fault
+from fleettools.screens import patterns
 
 Name = Annotated[
     records.Name,
@@ -232,28 +233,8 @@ def _bad_patterns(place: str, value: Pattern) -> list[Fault]:
         place = f"{place}.extend" if value.pattern is None else f"{place}.pattern"
     several = isinstance(value, list) or adds(value)
     for i, each in enumerate(_listed(value)):
-        error = _pattern_error(each if isinstance(each, str) else each.pattern)
+        error = patterns.fault(each if isinstance(each, str) else each.pattern)
         if error:
             at = f"{place}[{i}]" if several else place
             found.append(Fault(at, error, "mend the regular expression, or put \\ before the character"))
     return found
-
-
-def _pattern_error(pattern: str) -> str | None:
-    """What is wrong with a regular expression, None when it compiles."""
-    # What `re` takes `regex` takes too; loading `regex` would cost every command a quarter of a start.
-    import re
-    import warnings
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            re.compile(pattern)
-    except re.error:
-        import regex
-
-        try:
-            regex.compile(pattern)
-        except regex.error as error:
-            return str(error).replace(" at position ", " at ")
-    return None

@@ -36,6 +36,11 @@ _PANE_ID = r"^%[0-9]{1,9}\Z"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}\Z"
 Time = Annotated[str, msgspec.Meta(pattern=_TIME)]
 PaneId = Annotated[str, msgspec.Meta(pattern=_PANE_ID)]
+# No number of a record is so large that what is reckoned with it leaves the calendar.
+Span = Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]  # seconds, in either direction
+Length = Annotated[float, msgspec.Meta(ge=0, le=1e9)]  # seconds
+Whole = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31)]
+Percent = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
 Name = Annotated[str, msgspec.Meta(pattern=_NAME)]  # profile names, credential ids
 _NEWER = "Expected `int` <= 1 - at `$.v`"
 _IN_WORDS = {
@@ -81,14 +86,14 @@ class Record(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel", t
     v: Annotated[int, msgspec.Meta(ge=1, le=VERSION)] = msgspec.field(default_factory=lambda: VERSION)
     ts: Time
     boot: str | None = None
-    up: float | None = None
+    up: Length | None = None
 
 
 class Turn(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
     """The member's last ticket on a pane: its turn `id`, `seconds` since delivery, `baseline` text at delivery."""
 
     id: str
-    seconds: float | None = None
+    seconds: Span | None = None
     baseline: str | None = None
 
 
@@ -100,7 +105,7 @@ class Seat(Record, kw_only=True):
 
     server: str | None = None
     target: PaneId | None = None
-    pid: int | None = None
+    pid: Whole | None = None
     dead: bool | None = None
     gone: bool | None = None
     name: str | None = None
@@ -126,8 +131,8 @@ class Pane(Seat, kw_only=True, tag="pane"):
 
     ts: Time | None = None  # type: ignore[assignment]  # a pane written by hand has none; classify then asks the clock
     text: str | None = None
-    cols: int | None = None
-    rows: int | None = None
+    cols: Whole | None = None
+    rows: Whole | None = None
     activity: Time | None = None
     changed: Time | None = None
     tz: str | None = None
@@ -152,7 +157,7 @@ class Verdict(Seat, kw_only=True, tag="verdict"):
     coverage: Coverage | None = None
     path: Path | None = None
     cause: Cause | None = None
-    attempt: int | None = None
+    attempt: Whole | None = None
     resets_at: Time | None = None
     rolled: bool | None = None
     screen: str | None = None
@@ -244,14 +249,14 @@ class Outage(Record, kw_only=True):
 class Incident(Outage, kw_only=True, tag="incident"):
     """A credential's backend failed often enough within the window; it cools off from `ts` on."""
 
-    window_seconds: float
-    cooling_off_for_seconds: float
+    window_seconds: Length
+    cooling_off_for_seconds: Length
 
 
 class Quarantine(Outage, kw_only=True, tag="quarantine"):
     """A credential's quota is used up until `until`."""
 
-    quarantined_for_seconds: float
+    quarantined_for_seconds: Length
     until: Time
     source: Literal["cooldown", "resetsAt", "usage"]
 
@@ -266,7 +271,7 @@ class Ended(Record, kw_only=True, tag="ended"):
     id: str
     kind: Literal["incident", "quarantine"]
     credential_id: Name
-    seconds: float
+    seconds: Span
     why: Literal["time", "released", "worked"]
 
 
@@ -279,7 +284,7 @@ class Nearly(Record, kw_only=True, tag="nearly"):
     id: str
     credential_id: Name
     window: str
-    used_percent: float
+    used_percent: Percent
     resets_at: Time | None = None
 
 
@@ -302,7 +307,7 @@ class Usage(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
     """How much of one window of a plan (`5h`, `weekly`) is used up."""
 
     window: str
-    used_percent: float
+    used_percent: Percent
     resets_at: Time | None = None
 
 
@@ -357,8 +362,8 @@ class Decision(Record, kw_only=True, tag="decision"):
     credential_id: str | None = None
     reason: str
     lead: PaneId | None = None
-    cooling_off_for_seconds: int | None = None
-    quarantined_for_seconds: int | None = None
+    cooling_off_for_seconds: Whole | None = None
+    quarantined_for_seconds: Whole | None = None
 
 
 class Ticket(Record, kw_only=True, tag="ticket"):
@@ -386,7 +391,7 @@ class Member(Record, kw_only=True, tag="member"):
 
     server: str | None = None
     target: PaneId | None = None
-    pid: int | None = None
+    pid: Whole | None = None
     name: str | None = None
     profile: str | None = None
     credential_id: str | None = None
@@ -415,7 +420,7 @@ class Delivery(Record, kw_only=True, tag="delivery"):
     target: PaneId
     outcome: DeliveryOutcome
     reason: str
-    attempt: int | None = None
+    attempt: Whole | None = None
 
 
 class Notice(Record, kw_only=True, tag="notice"):
@@ -431,7 +436,7 @@ class Notice(Record, kw_only=True, tag="notice"):
     ids: list[str] | None = None
     kind: str | None = None
     state: str | None = None
-    attempts: int | None = None
+    attempts: Whole | None = None
     now: bool | None = None
     text: str | None = None
 

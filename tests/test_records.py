@@ -1,5 +1,8 @@
 """Records: what a line must be, what survives it, and times that compare exactly."""
 
+from collections.abc import Iterator
+from typing import Any, get_args
+
 import msgspec
 import pytest
 
@@ -143,3 +146,37 @@ def test_every_type_of_record_is_known_by_its_tag_and_nothing_else_is() -> None:
     assert not {"record", "seat", "outage", "turn"} & records.TYPES.keys()
     records.decode_exact(b'{"type":"pane"}', records.Pane)
     assert records.TYPES["pane"] is records.Pane
+
+
+def structs(shape: Any) -> Iterator[type[msgspec.Struct]]:
+    """A struct and all that its fields may hold."""
+    if isinstance(shape, type) and issubclass(shape, msgspec.Struct):
+        yield shape
+        for field in msgspec.structs.fields(shape):
+            yield from structs(field.type)
+    for part in get_args(shape):
+        yield from structs(part)
+
+
+NUMBERS = {
+    (shape, field.name): field.type
+    for record in records.Record.__subclasses__()
+    for kind in (record, *record.__subclasses__())
+    for shape in structs(kind)
+    for field in msgspec.structs.fields(shape)
+    if "float" in str(field.type) or "int" in str(field.type)
+}
+
+
+@pytest.mark.parametrize("number", [1e308, -1e308, 10**30, -(10**30)])
+@pytest.mark.parametrize("key", NUMBERS, ids=lambda key: f"{key[0].__name__}.{key[1]}")
+def test_no_number_of_any_record_is_without_bounds(key: tuple[type, str], number: float) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(number, NUMBERS[key])
+    assert len(NUMBERS) > 10
+
+
+def test_a_record_with_an_endless_number_is_bad_input() -> None:
+    line = b'{"type":"incident","ts":"2026-01-31T12:00:00.000Z","id":"i","credentialId":"c","windowSeconds":60,'
+    with pytest.raises(BadInput, match="coolingOffForSeconds"):
+        records.decode(line + b'"coolingOffForSeconds":1e308}', records.Incident)

@@ -1,5 +1,7 @@
 """Operators' own patterns: searched in physical lines, each search within a time budget."""
 
+import re
+import warnings
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,6 +11,9 @@ if TYPE_CHECKING:
     import regex
 
 BUDGET = 0.1  # seconds of processor time for all patterns of one pane together
+LONGEST = 10_000  # characters of a pattern
+DEEPEST = 50  # groups within each other
+MOST = 1000  # times that a part may be repeated, and ten times that with the repetitions around it
 
 
 class Own(msgspec.Struct, frozen=True):
@@ -45,6 +50,53 @@ class Rules(msgspec.Struct, frozen=True):
     def configured(self) -> bool:
         """Whether the profile has patterns of its own."""
         return bool(self.error.own or self.exhausted.own)
+
+
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()]|\{(\d*)(?:,(\d*))?\}", re.DOTALL)
+
+
+def fault(pattern: str) -> str | None:
+    """What is wrong with a regular expression, None when it can be used."""
+    if excess := _excess(pattern):
+        return excess
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(pattern)
+    except (re.error, OverflowError):
+        # What `re` takes `regex` takes too; loading `regex` would cost every command a quarter of a start.
+        import regex
+
+        try:
+            regex.compile(pattern)
+        except regex.error as error:
+            return str(error).replace(" at position ", " at ")
+    return None
+
+
+def _excess(pattern: str) -> str | None:
+    """What would take a machine's memory or stack to compile."""
+    if len(pattern) > LONGEST:
+        return f"longer than {LONGEST} characters"
+    # For each open group, how often the most repeated part within it stands there.
+    times = [1]
+    last = 1
+    for token in _TOKEN.finditer(pattern):
+        if token[0] == "(":
+            times.append(1)
+            if len(times) > DEEPEST + 1:
+                return f"groups more than {DEEPEST} deep at {token.start()}"
+        elif token[0] == ")" and len(times) > 1:
+            last = times.pop()
+            times[-1] = max(times[-1], last)
+        elif token[0].startswith("{") and (token[1] or token[2]):
+            closes = pattern[token.start() - 1 : token.start()] == ")"
+            most = max(int(number[:9]) for number in (token[1], token[2]) if number)
+            last = most * (last if closes else 1)
+            times[-1] = max(times[-1], last)
+            if most > MOST or last > 10 * MOST:
+                return f"a repetition of more than {MOST} times at {token.start()}"
+    return None
 
 
 @cache
