@@ -115,6 +115,8 @@ class _Reader:
     def _key(self, event: Any, place: str, depth: int) -> Any:
         if isinstance(event, yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]:
             return self._fault(place, "a merge key (<<)", "write the keys out")
+        if isinstance(event, yaml.ScalarEvent) and _SURPRISES[0][0].fullmatch(event.value) and not event.anchor:
+            return event.value  # `on:`; a key is text in any case
         key = self._value(event, place, depth)
         if key is not REFUSED and not isinstance(key, str):
             shown = event.value if isinstance(event, yaml.ScalarEvent) else "a mapping or list"
