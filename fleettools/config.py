@@ -1,6 +1,7 @@
 """The configuration, `fleetd.yaml`: its keys with their types and defaults, and what the types cannot say."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
@@ -15,15 +16,19 @@ Name = Annotated[
 # May hold a password: no message quotes it.
 Private = Annotated[str, msgspec.Meta(extra={"private": True})]
 Webhook = Annotated[
-    Private, msgspec.Meta(pattern=r"^https?://[^\s]+\Z", description="use an http:// or https:// address")
+    Private, msgspec.Meta(pattern=r"^https?://[^\s/?#]+[^\s]*\Z", description="use an http:// or https:// address")
 ]
 Variable = Annotated[
     str,
     msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z", description="use letters, digits and _, no digit first"),
 ]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
+AlertKind = Literal["incident", "quarantine", "unmapped", "ended", "nearly", "failed"]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=366 * 86_400)]
+
+
+HEALTH = "health"  # the name of the alert that is `health.webhook`
 
 
 class Section(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -58,6 +63,7 @@ class Profile(Section):
     priority: int = 0
     cwd: Text | None = None
     env: dict[Variable, Private] = {}
+    runs: list[Text] = []
     error_pattern: Pattern = None
     exhausted_pattern: Pattern = None
 
@@ -82,6 +88,7 @@ class PaneRule(Section):
     command: str | None = None
     profile: Name | None = None
     agent: Name | None = None
+    runs: list[Text] = []
     lead: Text | None = None
     name: Text | None = None
 
@@ -119,10 +126,20 @@ class Journal(Section):
 
 
 class Health(Section):
-    """What the health check is told to do."""
+    """What the health check is told to do; the webhook is an alert of every kind, `health`."""
 
     enabled: bool = True
     webhook: Webhook | None = None
+
+
+class AlertRule(Section):
+    """Tells people, by a command or a web service, of the kinds of news in `on`."""
+
+    name: Name = "alert"
+    exec: Annotated[Private, msgspec.Meta(min_length=1)] | None = None
+    webhook: Webhook | None = None
+    shape: Literal["json", "slack", "ntfy"] = "json"
+    on: list[AlertKind] = msgspec.field(default_factory=lambda: ["incident", "quarantine", "unmapped", "ended"])
 
 
 class Config(Section):
@@ -140,6 +157,7 @@ class Config(Section):
     discover: Literal["auto", "off"] = "auto"
     state: Private | None = None
     journal: Journal = msgspec.field(default_factory=Journal)
+    alerts: list[AlertRule] = []
     health: Health = msgspec.field(default_factory=Health)
 
     def credential_of(self, profile: str | None) -> str | None:
@@ -153,6 +171,18 @@ class Config(Section):
             return profile
         found = self.profiles.get(profile)
         return None if found is None else found.credential_id or profile
+
+    def runs_of(self, profile: str | None, seat: Iterable[str] = ()) -> tuple[str, ...]:
+        """The names of programs that a person says are the agent: of the profile, and of the pane (`seat`)."""
+        found = self.profiles.get(profile or "")
+        return (*seat, *(found.runs if found else ()))
+
+    @property
+    def channels(self) -> list[AlertRule]:
+        """Every alert, that of `health` among them."""
+        if not (self.health.enabled and self.health.webhook):
+            return self.alerts
+        return [*self.alerts, AlertRule(name=HEALTH, webhook=self.health.webhook, on=list(get_args(AlertKind)))]
 
 
 def stated(value: Pattern) -> list[Sought] | None:
@@ -211,6 +241,21 @@ def faults(config: Config) -> list[Fault]:
         found.append(Fault("state", f"{foreign} is no store", "use sqlite:PATH, memory: or postgresql://..."))
     if config.notify.reminders != sorted(set(config.notify.reminders)):
         found.append(Fault("notify.reminders", "each has to come later than the one before", "put them in order"))
+    return found + _bad_alerts(config)
+
+
+def _bad_alerts(config: Config) -> list[Fault]:
+    found: list[Fault] = []
+    names = [HEALTH] if config.health.webhook else []
+    for i, alert in enumerate(config.alerts):
+        place = f"alerts[{i}]"
+        if (alert.exec is None) == (alert.webhook is None):
+            found.append(Fault(place, "it needs either exec or webhook", "say a command, or an address"))
+        if alert.exec and alert.shape != "json":
+            found.append(Fault(f"{place}.shape", "a command is handed JSON", "leave it out, or use webhook"))
+        if alert.name in names:
+            found.append(Fault(f"{place}.name", f"another alert is called {alert.name}", "give each a name of its own"))
+        names.append(alert.name)
     return found
 
 

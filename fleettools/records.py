@@ -411,34 +411,86 @@ class Credential(Record, kw_only=True, tag="credential"):
 
 
 class Delivery(Record, kw_only=True, tag="delivery"):
-    """What became of one attempt to put a notice into a lead's pane. Only `submitted` is success."""
+    """What became of one attempt to tell a lead, or people by an alert. Only `submitted` is success.
+
+    Of an alert, `server` is the host and `target` `alert:NAME`.
+    """
 
     printed: ClassVar[bool] = True
 
     id: str
     server: str
-    target: PaneId
+    target: str
     outcome: DeliveryOutcome
     reason: str
     attempt: Whole | None = None
 
 
-class Notice(Record, kw_only=True, tag="notice"):
-    """What stands in the outbox for a lead (fleet-notify --pending), or what would be typed there (--dry-run).
+NewsKind = Literal["incident", "quarantine", "unmapped", "ticket", "blocked", "ended", "nearly", "failed"]
 
-    `id` is that of an outbox item, `ids` those that one text would tell; `now` says whether it would be typed now.
+
+class NoticeItem(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True, rename="camel"):
+    """What one item of a notice is about, in words that may be typed; `id` is its own in the outbox.
+
+    `until_ms`: when it stops being true, None for what stays true until it changes; `resets_ms`: when a window of a
+    plan begins anew; `seconds`: how long what has ended lasted, and `why` it ended; `member`: the pane that asks.
+    """
+
+    id: str = ""
+    kind: NewsKind
+    credential: str | None = None
+    profiles: list[str] = []
+    workers: list[str] = []
+    ticket: str | None = None
+    outcome: str | None = None
+    cause: str | None = None
+    member: str | None = None
+    until_ms: int | None = None
+    again: bool = False
+    seconds: float | None = None
+    why: str | None = None
+    window: str | None = None
+    used_percent: float | None = None
+    resets_ms: int | None = None
+
+
+class Notice(Record, kw_only=True, tag="notice"):
+    """What is told to a lead: waiting in the outbox (`--pending`), as it would be typed now (`--dry-run`), or now.
+
+    `id` is that of an outbox item, `ids` those that one text tells, `items` what they are about; `now` says whether it
+    would be typed now. `token` stands in the text. Of an alert, `server` is the host and `target` `alert:NAME`.
     """
 
     server: str
-    target: PaneId
-    reason: str
+    target: str
+    reason: str | None = None
     id: str | None = None
     ids: list[str] | None = None
     kind: str | None = None
     state: str | None = None
     attempts: Whole | None = None
     now: bool | None = None
+    token: str | None = None
     text: str | None = None
+    items: list[NoticeItem] | None = None
+
+
+class Alert(Record, kw_only=True, tag="alert"):
+    """What people are told by `alerts:`, one for each event; the same `id` may come twice, after a crash.
+
+    `over`: it has ended meanwhile; `again`: it is the so many-th of its kind within ten minutes of the one before,
+    the first one `since`. `record` is what it tells of.
+    """
+
+    id: str
+    name: str
+    host: str
+    kind: NewsKind
+    text: str
+    over: bool | None = None
+    again: int | None = None
+    since: Time | None = None
+    record: dict[str, Any] | None = None
 
 
 R = TypeVar("R", bound=msgspec.Struct)

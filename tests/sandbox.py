@@ -137,6 +137,7 @@ def _panes(box: Sandbox) -> None:
         task = ("please run the tests",) if name == "tests" else ()
         made.append(box.tmux("new-window", *shown, "-t", "work:", "-n", name, "--", *agent, *task))
     box.tmux("set-option", "-p", "-t", "%0", "@fleet_agent", "claude")
+    box.tmux("set-option", "-g", "@fleet_runs", AGENT.name)
     for number, (name, profile) in enumerate(MEMBERS, 1):
         options = {"@fleet_profile": profile, "@fleet_name": name, "@fleet_lead": "%0"}
         for option, value in options.items():

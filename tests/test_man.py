@@ -22,7 +22,17 @@ MAN = ROOT / "man"
 PAGES = sorted(MAN.iterdir())
 COMMANDS: dict[str, str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
 OTHERS = {"tmux(1)", "jq(1)", "tee(1)", "cron(8)", "crontab(5)", "systemd(1)", "systemd.service(5)", "flock(1)"}
-OTHERS |= {"sd_notify(3)", "crontab(1)", "systemctl(1)", "sh(1)", "grep(1)", "signal(7)", "strftime(3)"}
+OTHERS |= {
+    "ps(1)",
+    "lsof(8)",
+    "sd_notify(3)",
+    "crontab(1)",
+    "systemctl(1)",
+    "sh(1)",
+    "grep(1)",
+    "signal(7)",
+    "strftime(3)",
+}
 
 
 def mandoc(text: str, *options: str) -> str:
@@ -129,6 +139,7 @@ SECTIONS: dict[str, type[msgspec.Struct]] = {
     "worker": records.Worker,
     "lead pane": records.LeadPane,
     "usage": records.Usage,
+    "notice item": records.NoticeItem,
 }
 WORDS: dict[object, str] = {
     str: "text",
@@ -142,6 +153,8 @@ WORDS: dict[object, str] = {
     list[records.Worker]: "list of objects",
     list[records.LeadPane]: "list of objects",
     list[records.Usage]: "list of objects",
+    list[records.NoticeItem]: "list of objects",
+    dict[str, Any]: "object",
     records.Turn: "object",
 }
 

@@ -23,6 +23,22 @@ def fleet() -> Iterator[Sandbox]:
         yield box
 
 
+# -- alerts
+
+
+@pytest.mark.parametrize(("kind", "type"), [("incident", "failure"), ("nearly", "warning"), ("ended", "success")])
+def test_an_alert_goes_through_apprise(tmp_path: Path, kind: str, type: str) -> None:
+    """By its options of today (2.3 was tried): what it is told stands in its arguments."""
+    fake = tmp_path / "apprise"
+    fake.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\nexit 3\n')
+    fake.chmod(0o755)
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "FLEET_KIND": kind, "FLEET_HOST": "h", "FLEET_TEXT": "it's $(so)"}
+    done = subprocess.run(["sh", SAMPLES / "alert-apprise.sh"], env=env, capture_output=True, text=True, check=False)
+    said = done.stdout.splitlines()
+    assert said == ["--notification-type", type, "--title", f"fleet: {kind} on h", "--body", "it's $(so)"]
+    assert done.returncode == 3
+
+
 # -- pipelines
 
 
@@ -199,17 +215,18 @@ def test_the_commands_of_the_guide_run(fleet: Sandbox) -> None:
 
 def test_the_guide_explains_what_notices_say() -> None:
     from fleettools.policy.notices import nudge
+    from fleettools.records import NoticeItem
 
     said = [
-        nudge.Facts(kind="incident", credential="team-a", until_ms=60_000),
-        nudge.Facts(kind="quarantine", credential="team-a", until_ms=60_000),
-        nudge.Facts(kind="unmapped", profiles=["odd"]),
-        nudge.Facts(kind="unmapped"),
-        nudge.Facts(kind="ticket", ticket="t-1", outcome="completed"),
-        nudge.Facts(kind="blocked", workers=["api"]),
+        NoticeItem(kind="incident", credential="team-a", until_ms=60_000),
+        NoticeItem(kind="quarantine", credential="team-a", until_ms=60_000),
+        NoticeItem(kind="unmapped", profiles=["odd"]),
+        NoticeItem(kind="unmapped"),
+        NoticeItem(kind="ticket", ticket="t-1", outcome="completed"),
+        NoticeItem(kind="blocked", workers=["api"]),
     ]
-    texts = [nudge.notice("tok", [(facts, False)], 0, 400) for facts in said]
-    texts.append(nudge.notice("tok", [(said[0], True)], 0, 400))
+    texts = [nudge.notice("tok", [nudge.Told(about)], 0, 400) for about in said]
+    texts.append(nudge.notice("tok", [nudge.Told(said[0], over=True)], 0, 400))
     guide = (SAMPLES / "lead-guide.md").read_text()
     explained = re.findall(r"^\| `(.*?)` \|", guide, re.M)
     assert "`fleet notice`" in guide and all(text.startswith("fleet notice ") for text in texts)

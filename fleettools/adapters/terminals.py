@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 TIMEOUT = 4.0
+KNOWN = 4096  # panes that are remembered
 PROC = "/proc"
 
 
@@ -81,24 +82,28 @@ class Terminals:
         stat = self._source.one(pid)
         return self._group(stat, self._source.every()) if stat else None
 
+    def seen(self, pid: int) -> list[Process] | None:
+        """The same, looked up once for a pane's process and foreground group."""
+        return self.sweep([pid]).get(pid)
+
     def sweep(self, pids: Iterable[int]) -> dict[int, list[Process]]:
-        """The same for many panes, looked up once for a pane's process and foreground group; without those not told."""
-        found: dict[int, tuple[int, list[Process]]] = {}
+        """The same for many panes, without those of which nothing tells."""
+        found: dict[int, list[Process]] = {}
         every: dict[int, _Stat] = {}
         for pid in pids:
             stat = self._source.one(pid)
             if stat is None:
                 continue
-            known = self._known.get(pid)
-            if known is None or known[0] != stat.foreground:
+            group, known = self._known.get(pid, (0, None))
+            if known is None or group != stat.foreground:
                 every = every or self._source.every()
-                group = self._group(stat, every)
-                if group is None:
-                    continue
-                known = stat.foreground, group
-            found[pid] = known
-        self._known = found
-        return {pid: processes for pid, (_, processes) in found.items()}
+                known = self._group(stat, every)
+            if known is not None:
+                found[pid] = known
+                if len(self._known) >= KNOWN:
+                    self._known.clear()
+                self._known[pid] = stat.foreground, known
+        return found
 
     def _group(self, pane: _Stat, every: dict[int, _Stat]) -> list[Process] | None:
         if not pane.terminal or pane.foreground <= 0:
@@ -222,3 +227,16 @@ def _said(*words: str) -> str:
         )
         return done.stdout.decode(errors="replace")
     return ""
+
+
+def started(pid: int) -> str | None:
+    """When a process began, in words that only compare; None when it has ended."""
+    if os.path.isdir(f"{PROC}/self"):
+        try:
+            with open(f"{PROC}/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                fields = file.read().rpartition(") ")[2].split()
+        except OSError:
+            return None
+        return None if fields[0] in "ZX" else fields[19]
+    state, _, since = _said("ps", "-p", str(pid), "-o", "state=", "-o", "lstart=").strip().partition(" ")
+    return None if not state or state[0] in "ZX" else since.strip()

@@ -1,6 +1,6 @@
 """The one door to tmux: what its panes are, what they show, and windows and options of ours.
 
-Every call has a timeout, because a stopped server blocks its clients for ever. Text goes into panes by inject.py.
+Every call has a timeout, because a stopped server blocks its clients for ever.
 """
 
 import os
@@ -9,7 +9,7 @@ import secrets
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -19,6 +19,17 @@ TIMEOUT = 4.0
 OLDEST = (3, 2)
 _NO_SERVER = ("no server running on", "error connecting to", "failed to connect to server", "lost server",
               "server exited", "[server exited]", "[lost server]")  # fmt: skip
+
+
+class Target(Protocol):
+    """The pane that was seen, and is to be typed into."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def pid(self) -> int: ...
+    @property
+    def server_pid(self) -> int: ...
 
 
 class PaneRow(NamedTuple):
@@ -47,6 +58,7 @@ class PaneRow(NamedTuple):
     lead_option: str
     name_option: str
     agent_option: str
+    runs_option: str
 
 
 class Shown(NamedTuple):
@@ -65,7 +77,7 @@ _SERVER = ["socket_path", "pid"]
 _NUMBERS = ["pane_id", "pane_pid", "window_activity", "window_panes", "pane_dead", "pane_in_mode", "pane_input_off",
             "pane_synchronized", "alternate_on", "pane_width", "pane_height", "window_index", "pane_index"]  # fmt: skip
 _TEXTS = ["session_name", "window_name", "pane_current_command", "pane_title",
-          "@fleet_profile", "@fleet_lead", "@fleet_name", "@fleet_agent"]  # fmt: skip
+          "@fleet_profile", "@fleet_lead", "@fleet_name", "@fleet_agent", "@fleet_runs"]  # fmt: skip
 _CONTROLS = dict.fromkeys(range(32), "?")
 
 
@@ -236,6 +248,23 @@ class Tmux:
             left = left[len(looked) :]
         return found
 
+    # -- typing
+
+    def paste(self, row: Target, text: str) -> bool:
+        """Paste into the pane; False when it is not what was seen any more, or takes no keys just now.
+
+        The guard runs inside tmux, in the same call: pasting into a dead pane ends the server of tmux 3.1 to 3.3a.
+        """
+        buffer = f"fleet-{secrets.token_hex(8)}"
+        sent = f"paste-buffer -p -d -b {buffer} -t {row.id} ; display-message -p SENT"
+        guarded = ["if-shell", "-F", "-t", row.id, _guard(row), sent, f"delete-buffer -b {buffer}"]
+        return "SENT" in self.run(["load-buffer", "-b", buffer, "-"], guarded, stdin=text.encode())[0]
+
+    def enter(self, row: Target) -> bool:
+        """Press Enter in the pane; False when it is not what was seen any more, or takes no keys just now."""
+        sent = f"send-keys -t {row.id} Enter ; display-message -p SENT"
+        return "SENT" in self.run(["if-shell", "-F", "-t", row.id, _guard(row), sent])[0]
+
     # -- windows and options
 
     def having(self, panes: Iterable[str], option: str) -> frozenset[str]:
@@ -332,6 +361,17 @@ def _capture(history: int, colours: bool = True, joined: bool = True) -> str:
 
 def _stripped(text: str) -> str:
     return "\n".join(line.rstrip(" ") for line in text[:-1].split("\n"))
+
+
+def _guard(row: Target) -> str:
+    """A tmux format that is 1 only in the very pane that was seen, alive, in no mode, and open to keys."""
+    same = (("pane_id", row.id), ("pane_pid", row.pid), ("pid", row.server_pid))
+    terms = [f"#{{==:#{{{name}}},{value}}}" for name, value in same]
+    terms += [f"#{{?{flag},0,1}}" for flag in ("pane_dead", "pane_in_mode", "pane_input_off", "pane_synchronized")]
+    guard = terms.pop()
+    while terms:
+        guard = f"#{{&&:{terms.pop()},{guard}}}"
+    return guard
 
 
 def _begin(cwd: str | None) -> list[str]:

@@ -8,11 +8,14 @@ from fleettools.cli import Context, command, files, state, tmux_server
 from fleettools.errors import Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fleettools import records
     from fleettools.adapters.lines import Batch
+    from fleettools.adapters.tmux import Tmux
+    from fleettools.services.delivery.ways import To, Way
     from fleettools.services.delivery.worker import Worker
+    from fleettools.services.ports import Answer
     from fleettools.services.store import Store
 
 TICK = 0.25  # seconds between two looks for what the worker has to say
@@ -34,10 +37,10 @@ def main(
     ctx: Context, files: tuple[str, ...], follow: bool, wait: float, dry_run: bool, pending: bool, drop: str | None,
     exec_command: str | None, state_url: str | None, socket_path: str | None, socket_name: str | None,
 ) -> Exit:  # fmt: skip
-    """Tell each lead that a record concerns, in its pane and once, and pass the records on.
+    """Tell each lead that a record concerns, in its pane and once, and people by `alerts:`; pass the records on.
 
-    Reads incident, quarantine, unmapped and verdict records, and looks every second for finished tickets that were
-    not collected. Writes a `delivery` for each attempt.
+    Reads incident, quarantine, unmapped, ended, nearly and verdict records, and looks every second for finished tickets
+    that were not collected. Writes a `delivery` for each attempt.
     """
     if drop is not None and not pending:
         raise click.UsageError("--drop goes with --pending")
@@ -46,10 +49,89 @@ def main(
     chosen = Tmux(socket_path, socket_name) if socket_path or socket_name else None
     if pending:
         return _drop(ctx.store(state_url), drop) if drop is not None else _pending(ctx, ctx.store(state_url, view=True))
-    from fleettools.services.delivery.worker import Worker
-
-    worker = Worker(ctx, state_url, chosen, exec_command, dry_run, patient=follow)
+    worker = _worker(ctx, state_url, chosen, exec_command, follow, dry_run)
     return _Filter(ctx, worker).run(files, follow, wait, dry_run)
+
+
+def _worker(
+    ctx: Context, state_url: str | None, chosen: "Tmux | None", exec_command: str | None, follow: bool, dry_run: bool
+) -> "Worker":
+    """The worker with its doors and ways."""
+    import os
+
+    from fleettools.adapters import clock, terminals
+    from fleettools.policy.notices.news import Audience
+    from fleettools.services.delivery.outbox import Rules
+    from fleettools.services.delivery.worker import Doors, Plan, Worker
+
+    config, host = ctx.config(), os.uname().nodename
+    audiences = [Audience(alert.name, frozenset(alert.on)) for alert in config.channels]
+    plan = Plan(Rules(config.notify.attempts, config.notify.reminders), audiences, host, follow, dry_run)
+    ways = _ways(ctx, chosen, exec_command, host)
+    return Worker(Doors(lambda: ctx.store(state_url, patient=True), clock, ctx.messages, terminals.started, ways), plan)
+
+
+def _ways(ctx: Context, chosen: "Tmux | None", command: str | None, host: str) -> "Callable[[To], Way | None]":
+    """Who is told how: leads of this host by --exec or in their panes, people by the alerts that are configured."""
+    import os
+
+    from fleettools.policy.notices.outbox import ALERT
+    from fleettools.services.delivery.panes import socket_of
+
+    alerts = _alerts(ctx)
+    leads = _leads(ctx, command)
+    only = os.path.realpath(chosen.socket) if chosen else None
+
+    def way_of(to: "To") -> "Way | None":
+        if to.server.partition(":")[0] != host:
+            return None
+        if to.target.startswith(ALERT):
+            return alerts.get(to.target)
+        return leads if only in (None, os.path.realpath(socket_of(to.server))) else None
+
+    return way_of
+
+
+def _leads(ctx: Context, command: str | None) -> "Way":
+    if command:
+        from fleettools.adapters import runner
+        from fleettools.services.delivery.command import Command
+
+        return Command(command, runner.run)
+    from fleettools.adapters import agentfiles, clock
+    from fleettools.adapters.terminals import Terminals
+    from fleettools.adapters.tmux import Tmux, is_server
+    from fleettools.services.delivery.panes import Doors, Panes
+
+    config = ctx.config()
+    doors = Doors(
+        tmux=Tmux, is_tmux=is_server, terminals=Terminals(), clock=clock, pause=clock.hold,
+        look=lambda name: agentfiles.load(name, config.agents), agents=lambda: agentfiles.names(config.agents),
+    )  # fmt: skip
+    return Panes(config, doors)
+
+
+def _alerts(ctx: Context) -> "Mapping[str, Way]":
+    """The configured alerts by their target in the outbox."""
+    from fleettools.policy.notices.outbox import ALERT
+    from fleettools.services.delivery.alert import Alert, by_command, by_webhook
+
+    def run(command: str, given: bytes, env: "Mapping[str, str]") -> "Answer":
+        from fleettools.adapters import runner
+
+        return runner.run(command, given, env)
+
+    def post(url: str, body: bytes, headers: "Mapping[str, str]") -> "Answer":
+        from fleettools.adapters import web  # late: TLS takes a third of a start
+
+        return web.post(url, body, headers)
+
+    return {
+        f"{ALERT}{rule.name}": Alert(
+            by_webhook(rule.webhook, rule.shape, post) if rule.webhook else by_command(rule.exec or "", run)
+        )
+        for rule in ctx.config().channels
+    }
 
 
 class _Filter:
@@ -128,7 +210,7 @@ def _pending(ctx: Context, store: "Store") -> Exit:
     for _, item in read_all(store, outbox.OUTBOX, outbox.Item):
         if item.state not in ("confirmed", "expired"):
             notice = records.Notice(
-                **clock.stamp(), id=item.id, server=item.server, target=item.target, kind=item.facts.kind,
+                **clock.stamp(), id=item.id, server=item.server, target=item.target, kind=item.about.kind,
                 state=item.state, reason=item.reason or "not tried yet", attempts=item.attempts,
             )  # fmt: skip
             ctx.out.write(records.encode(notice))

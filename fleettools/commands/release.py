@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fleettools.policy.members.roster import MemberState
     from fleettools.services.store import Store
 
-OPTIONS = ("@fleet_profile", "@fleet_lead", "@fleet_name", "@fleet_agent")
+OPTIONS = ("@fleet_profile", "@fleet_lead", "@fleet_name", "@fleet_agent", "@fleet_runs")
 
 
 @command("fleet-release")

@@ -1,6 +1,6 @@
 """fleet-send: hand a member a prompt, with proof that it was submitted, and open a ticket for it."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -11,12 +11,20 @@ if TYPE_CHECKING:
     from fleettools import records
     from fleettools.adapters.tmux import PaneRow, Tmux
     from fleettools.policy.members.roster import MemberState
+    from fleettools.policy.members.seats import Seat
     from fleettools.screens.look import Look
-    from fleettools.services.delivery.inject import Result
+    from fleettools.services.delivery.sending import Sent
     from fleettools.services.store import Store
 
 LONGEST = 1 << 20  # bytes of a prompt
-LEASE_WAIT = 10.0  # seconds to wait for another writer to the same pane
+
+
+class Found(NamedTuple):
+    """The member that is meant: its pane, and the names of programs that a person says are its agent there."""
+
+    row: "PaneRow"
+    member: "MemberState"
+    runs: tuple[str, ...]
 
 
 @command("fleet-send")
@@ -29,16 +37,30 @@ def main(ctx: Context, target: str, state_url: str | None, socket_path: str | No
     TARGET is a pane id (%5) or a member's exact name. Prints the `ticket`. Exit 75: the prompt was not submitted.
     """
     prompt = _prompt(ctx)
+    from fleettools import records
+    from fleettools.adapters import clock
     from fleettools.adapters.tmux import Tmux
+    from fleettools.policy.members import handover, tickets
+    from fleettools.services.members import now_ms
 
     tmux = Tmux(socket_path, socket_name)
     store = ctx.store(state_url)
-    row, member = _member(ctx, store, tmux, target)
-    sending = Sending(ctx, store, tmux, row, member)
-    reason = sending.refusal(member) or sending.unfit(prompt)
-    if reason:
+    found = _member(ctx, store, tmux, target)
+    look = _look(ctx, found.member)
+    reason = handover.may_be_sent(found.member, now_ms(store, clock, found.member)) or _unfit(
+        prompt, found.member, look
+    )
+    if reason or look is None:
         raise NotNow(f"{target} {reason}", "nothing was typed")
-    return sending.run(prompt)
+    sent = _sent(ctx, store, tmux, found, look, prompt)
+    if sent.ticket is not None:
+        ctx.out.write(records.encode(tickets.record(sent.ticket, **clock.stamp())))
+        ctx.out.flush()
+    if sent.submitted:
+        return Exit.OK
+    outcome, why = sent.result
+    ctx.messages.error(f"{found.row.id}: not submitted ({outcome or 'not now'}): {why}")
+    return Exit.NOT_NOW
 
 
 def _prompt(ctx: Context) -> str:
@@ -71,7 +93,7 @@ def _prompt(ctx: Context) -> str:
     return text
 
 
-def _member(ctx: Context, store: "Store", tmux: "Tmux", target: str) -> "tuple[PaneRow, MemberState]":
+def _member(ctx: Context, store: "Store", tmux: "Tmux", target: str) -> Found:
     """The pane and the member that TARGET means; a pane that says it is one enters the roster here."""
     from fleettools.adapters import clock
     from fleettools.policy.members import marking, roster
@@ -81,7 +103,8 @@ def _member(ctx: Context, store: "Store", tmux: "Tmux", target: str) -> "tuple[P
 
     rows = {row.id: row for row in tmux.panes()}
     server = next(iter(rows.values())).server if rows else tmux.server()
-    looks = _seated(ctx, tmux, rows)
+    found = _seated(ctx, tmux, rows)
+    looks = {pane: _look_at(rows[pane], seat) for pane, seat in found.items() if seat.role == "member"}
     known = roster.find([m for m in fleet.members(store) if m.server == server and m.target in rows], target, server)
     named = [pane for pane, look in looks.items() if target in (pane, look.name)]
     pane = known.target if known else named[0] if len(named) == 1 else None
@@ -96,149 +119,59 @@ def _member(ctx: Context, store: "Store", tmux: "Tmux", target: str) -> "tuple[P
     member = read(store, roster.member_key(server, pane), roster.MemberState)
     if member is None or member.pid not in (None, row.pid):
         raise NotNow(f"{target} runs another process than the roster knows", "nothing was typed")
-    return row, member
+    return Found(row, member, found[pane].runs)
 
 
-def _seated(ctx: Context, tmux: "Tmux", rows: "dict[str, PaneRow]") -> "dict[str, records.Verdict]":
-    """What each pane says of itself, as a look that has seen nothing yet; only of those that are members."""
-    from fleettools import records
-    from fleettools.adapters import clock
-    from fleettools.policy.members.seats import seats
+def _seated(ctx: Context, tmux: "Tmux", rows: "dict[str, PaneRow]") -> "dict[str, Seat]":
+    """The seat of every pane."""
+    from fleettools.policy.members.seats import may_opt_out, seats
 
     config = ctx.config()
     agents = {name: profile.agent for name, profile in config.profiles.items()}
-    asked = [row.id for row in rows.values() if not row.profile_option] if config.panes else []
-    found, _ = seats(list(rows.values()), config.panes, agents, frozenset(tmux.having(asked, "@fleet_profile")))
-    stamp = clock.stamp()
-    return {
-        pane: records.Verdict(
-            **stamp, server=rows[pane].server, target=pane, pid=rows[pane].pid, name=seat.name, profile=seat.profile,
-            agent=seat.agent, lead=seat.lead, role=seat.role, outcome="idle",
-        )
-        for pane, seat in found.items()
-        if seat.role == "member"
-    }  # fmt: skip
+    asked = may_opt_out(rows.values(), bool(config.panes))
+    found, _ = seats(list(rows.values()), config.panes, agents, tmux.having(asked, "@fleet_profile"))
+    return found
 
 
-class Sending:
-    """One prompt on its way into one member's pane."""
+def _look_at(row: "PaneRow", seat: "Seat") -> "records.Verdict":
+    """What a pane says of itself, as a look that has seen nothing yet."""
+    from fleettools import records
+    from fleettools.adapters import clock
 
-    def __init__(self, ctx: Context, store: "Store", tmux: "Tmux", row: "PaneRow", member: "MemberState") -> None:
-        import secrets
+    return records.Verdict(
+        **clock.stamp(), server=row.server, target=row.id, pid=row.pid, name=seat.name, profile=seat.profile,
+        agent=seat.agent, lead=seat.lead, role=seat.role, outcome="idle",
+    )  # fmt: skip
 
-        self._ctx, self._store, self._tmux, self._row = ctx, store, tmux, row
-        self._before = member
-        self._ticket = f"t-{secrets.token_hex(6)}"
-        self._look = self._agent()
 
-    def _agent(self) -> "Look | None":
-        from fleettools.adapters import agentfiles
+def _look(ctx: Context, member: "MemberState") -> "Look | None":
+    from fleettools.adapters import agentfiles
 
-        return agentfiles.load(self._before.agent, self._ctx.config().agents) if self._before.agent else None
+    return agentfiles.load(member.agent, ctx.config().agents) if member.agent else None
 
-    def refusal(self, member: "MemberState | None") -> str:
-        """Why the member may not be sent anything, empty when it may."""
-        from fleettools.adapters import clock
-        from fleettools.policy.members import handover
-        from fleettools.services.members import now_ms
 
-        return handover.may_be_sent(member, now_ms(self._store, clock, member))
+def _unfit(prompt: str, member: "MemberState", look: "Look | None") -> str:
+    """Why this prompt cannot go to this member's agent, empty when it can."""
+    if look is None:
+        return f"runs no agent that is known ({member.agent}); set @fleet_agent, see fleetd.yaml(5)"
+    if "\n" in prompt and not look.bracketed_paste:
+        return f"would take each line as a prompt of its own ({look.name}); send one line"
+    return ""
 
-    def unfit(self, prompt: str) -> str:
-        """Why this prompt cannot go to this agent, empty when it can."""
-        if self._look is None:
-            return f"runs no agent that is known ({self._before.agent}); set @fleet_agent, see fleetd.yaml(5)"
-        if "\n" in prompt and not self._look.bracketed_paste:
-            return f"would take each line as a prompt of its own ({self._look.name}); send one line"
-        return ""
 
-    def run(self, prompt: str) -> Exit:
-        """Type it and see it submitted; prints the ticket if one was opened."""
-        from fleettools.adapters import clock
-        from fleettools.services import owner
-        from fleettools.services.delivery.inject import Result, Site, deliver
+def _sent(ctx: Context, store: "Store", tmux: "Tmux", found: "Found", look: "Look", prompt: str) -> "Sent":
+    """Type the prompt into the member's pane."""
+    from fleettools.adapters import clock, terminals
+    from fleettools.policy import foreground
+    from fleettools.services.delivery.inject import Doors, Site
+    from fleettools.services.delivery.sending import Sending
+    from fleettools.services.owner import Ownership
 
-        assert self._look is not None
-        me = owner.me()
-        until = clock.monotonic() + LEASE_WAIT
-        while not owner.take_pane(self._store, self._row.server, self._row.id, me):
-            if clock.monotonic() >= until:
-                raise NotNow(f"another process types into {self._row.id}", "nothing was typed")
-            clock.sleep(0.2)
-        self._opened = False
-        # What has been begun to be typed is ended, and its ticket told, before a signal takes effect.
-        self._site = Site(
-            self._tmux, self._row, self._look, lambda seconds: (clock.hold if self._opened else clock.sleep)(seconds)
-        )
-        result = Result("unknown", "fleet-send was ended")
-        try:
-            result = deliver(self._site, prompt, None, self._step)
-        finally:
-            submitted = self._finished(result)
-            owner.drop_pane(self._store, self._row.server, self._row.id, me)
-        if submitted:
-            return Exit.OK
-        self._ctx.messages.error(f"{self._row.id}: not submitted ({result.outcome or 'not now'}): {result.reason}")
-        return Exit.NOT_NOW
-
-    def _step(self, name: str) -> bool:
-        """Called before each step of the delivery: the ticket is opened right before the paste."""
-        from fleettools import records
-        from fleettools.adapters import clock
-        from fleettools.policy.members import handover, roster, tickets
-        from fleettools.screens.scrub import scrubbed
-        from fleettools.services.members import now_ms
-        from fleettools.services.store import change
-
-        if name != "typed":
-            return True
-        baseline = scrubbed(self._site.see().text)
-        now = now_ms(self._store, clock, self._before)
-
-        def begin(member: roster.MemberState | None) -> tuple[roster.MemberState | None, roster.MemberState | None]:
-            if member is None or handover.may_be_sent(member, now):
-                return member, None
-            return handover.open_ticket(member, self._ticket, baseline, now), member
-
-        key = roster.member_key(self._row.server, self._row.id)
-        before = change(self._store, key, roster.MemberState, begin)
-        if before is None:
-            return False
-        self._before, self._opened = before, True
-        ticket = tickets.TicketState(
-            **records.who(tickets.TicketState, before), id=self._ticket, event=self._ticket, opened_ms=now,
-        )  # fmt: skip
-        change(self._store, tickets.ticket_key(ticket.id), tickets.TicketState, lambda _: (ticket, None))
-        self._ctx.messages.debug(f"{ticket.id} opened at {records.to_ts(now)}")
-        return True
-
-    def _finished(self, result: "Result") -> bool:
-        """Whether it went in: then its turn has begun, else the ticket ends and the turn before goes on."""
-        from fleettools import records
-        from fleettools.adapters import clock
-        from fleettools.policy.members import handover, roster, tickets
-        from fleettools.services.members import now_ms, settle
-        from fleettools.services.store import change, read
-
-        if not self._opened:
-            return False
-        now = now_ms(self._store, clock, self._before)
-
-        def end(member: roster.MemberState | None) -> tuple[roster.MemberState | None, bool]:
-            if result.outcome == "submitted":
-                return handover.prove(member, self._ticket, now), True
-            return handover.withdraw(member, self._before, self._ticket, now)
-
-        submitted = change(self._store, roster.member_key(self._row.server, self._row.id), roster.MemberState, end)
-        if not submitted:
-            known = result.outcome not in ("unknown", "queued")
-            why = f"not {'submitted' if known else 'seen submitted'}: {result.reason}"
-            settle(self._store, tickets.Settlement(self._ticket, "send", "failed", why, now, told=True))
-        ticket = read(self._store, tickets.ticket_key(self._ticket), tickets.TicketState)
-        if ticket is not None:
-            self._ctx.out.write(records.encode(tickets.record(ticket, **clock.stamp())))
-            self._ctx.out.flush()
-        return submitted
+    owner = Ownership(store, clock.boot(), terminals.started)
+    sending = Sending(store, owner, clock, ctx.messages, found.member)
+    programs = foreground.programs(look, ctx.config().runs_of(found.member.profile, found.runs))
+    site = Site(Doors(tmux, terminals.Terminals(), clock, sending.pause), found.row, look, programs)
+    return sending.run(site, prompt)
 
 
 if __name__ == "__main__":

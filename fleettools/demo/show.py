@@ -75,6 +75,7 @@ def _server(folder: str) -> Iterator[tuple[Tmux, dict[str, tuple[str, int]]]]:
         panes = {"lead": _ids(tmux.run([*first, "--", *agent])[0])}
         lead = panes["lead"][0]
         tmux.run(["set-option", "-p", "-t", lead, "@fleet_agent", "claude"])
+        tmux.run(["set-option", "-g", "@fleet_runs", os.path.basename(agent[-1])])
         for member in MEMBERS:
             made = tmux.run(["new-window", *shown, "-t", "demo:", "-n", member.name, "--", *agent, member.task])[0]
             panes[member.name] = _ids(made)

@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from fleettools.screens.look import Look
+
 GONE = "ZX"  # states of a process that has ended
 STOPPED = "Tt"
 UNTOLD = "nothing here tells which program reads its terminal"
@@ -166,13 +168,14 @@ def shown(process: Process) -> str:
     return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}..."
 
 
-def agents_programs(commands: Iterable[str], runs: Iterable[str], drawn: bool) -> frozenset[str]:
-    """The names under which an agent runs: its own `commands`, and what a person says it `runs` as.
+def programs(look: Look, runs: Iterable[str]) -> frozenset[str]:
+    """The names under which an agent runs: its file's `commands`, and what a person says that it `runs` as.
 
     A person's word is not taken for a program that passes on what is typed (docker, ssh, a shell), or reads it itself
-    (a bare interpreter), unless the agent draws its composer (`drawn`): a bare prompt line may be anyone's.
+    (a bare interpreter), unless the agent draws a frame around its composer: a bare prompt line may be anyone's.
     """
-    return frozenset(commands) | {name for name in runs if drawn or not _passes_on(name)}
+    drawn = "line" not in look.composer.frames
+    return frozenset(look.commands) | {name for name in (*look.runs, *runs) if drawn or not _passes_on(name)}
 
 
 def _passes_on(name: str) -> bool:

@@ -150,6 +150,7 @@ class Look(Wordings, dict=True, kw_only=True):
 
     name: str
     commands: list[str] = []
+    runs: list[str] = []  # further names, of one's own, of programs that it runs as
     account: list[AccountSource] = []  # the first that says anything counts
     bracketed_paste: bool = False
     whole_notice: Annotated[int, msgspec.Meta(ge=40)] = 400

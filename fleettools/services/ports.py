@@ -1,11 +1,12 @@
 """The doors that services are handed, by what they ask of them; adapters have them, commands bring the two together."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from fleettools import records
 from fleettools.errors import Unavailable
 from fleettools.moments import Moment
+from fleettools.policy.foreground import Process
 from fleettools.policy.members import seats
 
 
@@ -139,3 +140,41 @@ class Logs(Protocol):
 
     def read(self, seated: Iterable[Seated], stamp: Mapping[str, Any]) -> Iterable[records.Signal]:
         """What these agents have written since the last look."""
+
+
+class Keys(Panes, Protocol):
+    """One tmux server, to be typed into, too."""
+
+    def pane(self, pane: str) -> PaneRow:
+        """The pane of that id; raises NoPane when there is none."""
+
+    def paste(self, row: PaneRow, text: str) -> bool:
+        """Paste into the pane; False when it is not what was seen any more, or takes no keys just now."""
+
+    def enter(self, row: PaneRow) -> bool:
+        """Press Enter there, likewise."""
+
+
+class Terminals(Protocol):
+    """The processes of panes' terminals."""
+
+    def foreground(self, pid: int) -> Sequence[Process] | None:
+        """Who is in the foreground of the terminal of a pane's process, looked up anew; None when nothing tells."""
+
+    def seen(self, pid: int) -> Sequence[Process] | None:
+        """The same, looked up once for a pane's process and foreground group."""
+
+
+class Answer(Protocol):
+    """What became of something that was handed on: `taken`, or `maybe` all the same; `reason` holds no secret."""
+
+    @property
+    def taken(self) -> bool: ...
+    @property
+    def maybe(self) -> bool: ...
+    @property
+    def reason(self) -> str: ...
+
+
+Runner = Callable[[str, bytes, Mapping[str, str]], Answer]  # a shell command, its standard input, its environment
+Poster = Callable[[str, bytes, Mapping[str, str]], Answer]  # a web address, a body, headers

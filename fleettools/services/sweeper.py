@@ -8,7 +8,7 @@ from fleettools.config import Config
 from fleettools.errors import FleetError, NoPane, Unavailable, Unusable
 from fleettools.policy.members import watch
 from fleettools.policy.members.roster import MEMBERS, MemberState
-from fleettools.policy.members.seats import Seat, seats
+from fleettools.policy.members.seats import Seat, may_opt_out, seats
 from fleettools.policy.members.watch import Trace
 from fleettools.services import members
 from fleettools.services.finder import Finder
@@ -115,21 +115,22 @@ class Sweeper:
         return [pane for pane in rows if self._everything or found[pane].role]
 
     def _out(self, rows: dict[str, PaneRow]) -> frozenset[str]:
-        """The panes that an empty option of their own keeps out of the rules; looked up once a process in the pane."""
-        if not self._config.panes and self._doors.finder is None:
-            return frozenset()
-        asked = [row for row in rows.values() if not row.profile_option and (row.id, row.pid) not in self._opted_out]
+        """The panes that an empty option of their own keeps out of the fleet; looked up once a process in the pane."""
+        anybody = bool(self._config.panes) or self._doors.finder is not None
+        may = [rows[pane] for pane in may_opt_out(rows.values(), anybody)]
+        asked = [row for row in may if (row.id, row.pid) not in self._opted_out]
         emptied = self._tmux.having([row.id for row in asked], "@fleet_profile")
         self._opted_out.update({(row.id, row.pid): row.id in emptied for row in asked})
-        return frozenset(row.id for row in rows.values() if self._opted_out.get((row.id, row.pid)))
+        return frozenset(row.id for row in may if self._opted_out.get((row.id, row.pid)))
 
     def _pane(
         self, stamp: dict[str, Any], row: PaneRow, seat: Seat, sight: Shown, member: MemberState | None
     ) -> records.Pane:
         activity = sight.activity * 1000 if sight.panes == 1 else None
         return records.Pane(
-            **stamp, **seat._asdict(), server=row.server, target=row.id, pid=row.pid, text=sight.text, cols=row.cols,
-            rows=row.rows, activity=None if activity is None else records.to_ts(activity), tz=self._zone,
+            **stamp, **records.who(records.Pane, seat), role=seat.role, server=row.server, target=row.id, pid=row.pid,
+            text=sight.text, cols=row.cols, rows=row.rows, tz=self._zone,
+            activity=None if activity is None else records.to_ts(activity),
             dead=row.dead or None, title=row.title, turn=self._turn(stamp, row, activity, member),
         )  # fmt: skip
 

@@ -47,7 +47,7 @@ class Server:
 
     def agent(self, log: Path, *modes: str, **options: str) -> str:
         command = " ".join(["exec", sys.executable, "-S", str(AGENT), str(log), *modes])
-        return self.pane(command, agent="claude", **options)
+        return self.pane(command, **{"agent": "claude", "runs": AGENT.name} | options)
 
     def screen(self, pane: str) -> str:
         return self.tmux("capture-pane", "-p", "-t", pane)

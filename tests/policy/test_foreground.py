@@ -5,6 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from fleettools.policy import foreground
+from fleettools.screens.look import ComposerLook, Look
 
 # Rule: a program's own name; behind an interpreter that of its script or module; a title's first word.
 NAMES: dict[str, tuple[list[str], tuple[str, ...]]] = {
@@ -111,7 +112,8 @@ def test_a_programs_name_is_printed_plain_and_short() -> None:
     ],
 )
 def test_a_persons_word_for_what_runs_there(runs: list[str], drawn: bool, taken: bool) -> None:
-    assert (set(runs) <= foreground.agents_programs(["aider"], runs, drawn)) is taken
+    look = Look(name="x", commands=["x"], composer=ComposerLook(frames=["rules"] if drawn else ["rules", "line"]))
+    assert foreground.programs(look, runs) == {"x", *(runs if taken else ())}
 
 
 def test_the_agent_is_the_one_furthest_down() -> None:

@@ -5,11 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from fleettools.policy.members.tickets import TicketState
 from fleettools.policy.notices import lease, outbox
 from fleettools.policy.notices.lease import Lease, Owner
-from fleettools.policy.notices.nudge import Facts
 from fleettools.policy.notices.outbox import Item, Standing
+from fleettools.records import NoticeItem
 
 ME, OTHER = Owner(id="me", pid=1), Owner(id="other", pid=2)
 NOW = 10_000_000
@@ -20,8 +19,12 @@ def held(by: Owner = ME, until: int = NOW + 60_000) -> Lease:
 
 
 def item(state: str = "pending", **more: Any) -> Item:
-    given: dict[str, Any] = {"facts": Facts(kind="incident", credential="c", until_ms=NOW + 30_000)} | more
+    given: dict[str, Any] = {"about": NoticeItem(kind="incident", credential="c", until_ms=NOW + 30_000)} | more
     return Item(id="i", server="h:/s:1", target="%1", made_ms=NOW, changed_ms=NOW, state=state, **given)
+
+
+def alert(state: str = "pending", **more: Any) -> Item:
+    return msgspec.structs.replace(item(state, **more), server="h", target="alert:ops")
 
 
 MINE, THEIRS = {"lease": held()}, {"lease": held(OTHER)}
@@ -86,6 +89,23 @@ def test_a_refused_attempt_is_followed_by_the_next_after_2_5_15_and_45_seconds(a
     assert after is not None and after.next_ms == NOW + seconds * 1000
 
 
+@pytest.mark.parametrize(("attempts", "seconds"), [(1, 2), (2, 4), (3, 8), (8, 256), (9, 512), (10, 600), (500, 600)])
+@pytest.mark.parametrize("outcome", ["refused", "unknown"])
+def test_an_alert_is_tried_again_after_2_seconds_and_twice_as_long_each_time_up_to_10_minutes(
+    attempts: int, seconds: int, outcome: str
+) -> None:
+    after, _ = outbox.settle(alert("typed", attempts=attempts, lease=held()), ME, outcome, "r", NOW, 5)
+    assert after is not None and (after.state, after.next_ms) == ("pending", NOW + seconds * 1000)
+
+
+def test_an_item_of_the_first_release_is_read() -> None:
+    old = (
+        b'{"id":"i","server":"h:/s:1","target":"%1","facts":{"kind":"incident","credential":"c","untilMs":9},'
+        b'"made_ms":1,"changed_ms":1}'
+    )
+    assert msgspec.json.decode(old, type=Item).about == NoticeItem(kind="incident", credential="c", until_ms=9)
+
+
 UNTIL = NOW + 30_000
 DECISIONS: dict[str, tuple[Item, Standing, int, str]] = {
     "what holds is told": (item(), Standing(), NOW, "tell"),
@@ -101,7 +121,17 @@ DECISIONS: dict[str, tuple[Item, Standing, int, str]] = {
     "a failed attempt waits for its time": (item(attempts=1, next_ms=NOW + 1), Standing(), NOW, "wait"),
     "and is made then": (item(attempts=1, next_ms=NOW), Standing(), NOW, "tell"),
     "what is settled is dropped": (item(), Standing(settled="collected"), NOW, "drop"),
-    "a ticket has no end of its own": (item(facts=Facts(kind="ticket")), Standing(), NOW + 10**9, "tell"),
+    "what is over waits for its next attempt, too": (item(attempts=1, next_ms=UNTIL + 1), Standing(), UNTIL, "wait"),
+    "a ticket waits while the lead's own credential is out": (
+        item(about=NoticeItem(kind="ticket")),
+        Standing(out=True),
+        NOW,
+        "wait",
+    ),
+    "an incident elsewhere does not": (item(), Standing(out=True), NOW, "tell"),
+    "an alert is not too late for what is over": (alert(), Standing(), UNTIL + 600_001, "tell over"),
+    "but for a day it is": (alert(), Standing(), NOW + 86_400_001, "drop"),
+    "a ticket has no end of its own": (item(about=NoticeItem(kind="ticket")), Standing(), NOW + 10**9, "tell"),
 }
 
 
@@ -109,38 +139,6 @@ DECISIONS: dict[str, tuple[Item, Standing, int, str]] = {
 def test_decisions(one: Item, standing: Standing, now: int, decision: str) -> None:
     decided, reason = outbox.decide(one, standing, now)
     assert decided == decision and reason
-
-
-def ticket(**more: Any) -> TicketState:
-    given = {"state": "settled", "lead": "%1", "settled_ms": NOW, "outcome": "completed"} | more
-    return TicketState(id="t", server="h:/s:1", target="%2", event="t", opened_ms=NOW - 9, **given)
-
-
-def known(*numbers: int, state: str = "confirmed") -> list[Item]:
-    return [msgspec.structs.replace(item(state), id=outbox.reminder_id("t", number)) for number in numbers]
-
-
-REMINDERS: dict[str, tuple[TicketState, list[Item], int, str | None]] = {
-    "a finished ticket is said at once": (ticket(), [], 0, "ticket:t"),
-    "an open one is not": (ticket(state="open"), [], 0, None),
-    "a collected one is not": (ticket(collected_ms=NOW), [], 0, None),
-    "one without a lead is not": (ticket(lead=None), [], 0, None),
-    "it is not said again before a minute": (ticket(), known(0), 59_999, None),
-    "after a minute it is": (ticket(), known(0), 60_000, "ticket:t:1"),
-    "that is said once": (ticket(), known(0, 1), 299_999, None),
-    "after five minutes again": (ticket(), known(0, 1), 300_000, "ticket:t:2"),
-    "after fifteen for the last time": (ticket(), known(0, 1, 2), 900_000, "ticket:t:3"),
-    "then no more": (ticket(), known(0, 1, 2, 3), 10**9, None),
-    "a reminder does not pile up on a notice that waits": (ticket(), known(0, state="pending"), 900_000, None),
-    "missed reminders are one": (ticket(), known(0), 900_000, "ticket:t:3"),
-}
-
-
-@pytest.mark.parametrize(("one", "items", "after", "expected"), REMINDERS.values(), ids=REMINDERS.keys())
-def test_reminders(one: TicketState, items: list[Item], after: int, expected: str | None) -> None:
-    new = outbox.reminder(one, items, [60, 300, 900], NOW + after)
-    assert (new and new.id) == expected
-    assert new is None or outbox.ticket_of(new.id) == "t"
 
 
 LEASES: dict[str, tuple[Lease | None, bool, bool]] = {

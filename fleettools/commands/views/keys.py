@@ -7,7 +7,8 @@ from fleettools.adapters import shapes
 from fleettools.config import Config
 from fleettools.policy import upkeep
 
-_PRIVATE = ("profiles.NAME.env", "health.webhook", "state")  # may hold secrets, which are not for a screen
+# These may hold secrets, which are not for a screen.
+_PRIVATE = ("profiles.NAME.env", "alerts[].webhook", "alerts[].exec", "health.webhook", "state")
 
 
 def key_table(config: Config) -> Iterator[str]:

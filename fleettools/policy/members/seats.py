@@ -32,6 +32,8 @@ class Row(Protocol):
     def name_option(self) -> str: ...
     @property
     def agent_option(self) -> str: ...
+    @property
+    def runs_option(self) -> str: ...
 
 
 class Rule(Protocol):
@@ -43,18 +45,23 @@ class Rule(Protocol):
     command: str | None
     profile: str | None
     agent: str | None
+    runs: list[str]
     lead: str | None
     name: str | None
 
 
 class Seat(NamedTuple):
-    """What a pane is in the fleet. `lead` is a pane id; `role` None: no part of it."""
+    """What a pane is in the fleet. `lead` is a pane id; `role` None: no part of it.
+
+    `runs`: names of programs that a person says are the agent there.
+    """
 
     profile: str | None = None
     agent: str | None = None
     name: str | None = None
     lead: str | None = None
     role: records.Role | None = None
+    runs: tuple[str, ...] = ()
 
 
 def matching(row: Row, rules: Iterable[Rule]) -> Rule | None:
@@ -92,6 +99,11 @@ def _is_window(row: Row, name: str) -> bool:
     return name in (row.window, str(row.window_index))
 
 
+def may_opt_out(rows: Iterable[Row], anybody: bool) -> list[str]:
+    """The panes that would be members for their lead, or because `anybody` may be: an empty option of theirs counts."""
+    return [row.id for row in rows if not row.profile_option and (anybody or row.lead_option)]
+
+
 def seats(
     rows: Sequence[Row],
     rules: Sequence[Rule],
@@ -101,7 +113,7 @@ def seats(
     """The seat of every pane by id, and what has to be warned about.
 
     A pane option goes before a rule. `agents`: the agent of each profile; `opted_out`: panes whose own
-    `@fleet_profile` is set and empty, for which no rule holds.
+    `@fleet_profile` is set and empty, which are no members whatever else is said of them.
     """
     found: dict[str, Seat] = {}
     warnings: list[str] = []
@@ -114,9 +126,10 @@ def seats(
         if wanted and lead is None:
             warnings.append(f"{row.id}: its lead {wanted} does not exist; set @fleet_lead to a pane of this server")
         name = row.name_option or (rule and rule.name) or None
-        member = bool(profile or row.lead_option or rule)
+        member = bool(profile or row.lead_option or rule) and row.id not in opted_out
         role: records.Role | None = "member" if member else "lead" if agent or name else None
-        found[row.id] = Seat(profile, agent, name, None if lead == row.id else lead, role)
+        runs = (*row.runs_option.split(), *(rule.runs if rule else ()))
+        found[row.id] = Seat(profile, agent, name, None if lead == row.id else lead, role, runs)
     for lead in {seat.lead for seat in found.values() if seat.lead}:
         if found[lead].role is None:
             found[lead] = found[lead]._replace(role="lead")

@@ -1,34 +1,34 @@
 """What a notice says: template words and validated fields on one line, the token and the essentials first."""
 
 import re
-from collections.abc import Sequence
-from typing import Literal
-
-import msgspec
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from fleettools import records
+from fleettools.records import NoticeItem
 
 LONGEST = 400
 RUN = "run fleet-list"
 SHORTEST = 80  # a notice of one item without names
 ROWS = 8  # that many rows of what is typed does every composer show
+ALL = 99  # names
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
 _PANE = re.compile(r"%[0-9]{1,9}")
 
-Kind = Literal["incident", "quarantine", "unmapped", "ticket", "blocked"]
+
+class Again(NamedTuple):
+    """That something has happened before: so many `times` by now, the first time at `since_ms`."""
+
+    times: int
+    since_ms: int
 
 
-class Facts(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True, rename="camel"):
-    """What an item is about. `until_ms`: when it stops being true, None for what stays true until it changes."""
+class Told(NamedTuple):
+    """One item as it is told now: what it is about, whether that is `over`, and whether it had happened before."""
 
-    kind: Kind
-    credential: str | None = None
-    profiles: list[str] = []
-    workers: list[str] = []
-    ticket: str | None = None
-    outcome: str | None = None
-    member: str | None = None  # the pane of the member that asks
-    until_ms: int | None = None
+    about: NoticeItem
+    over: bool = False
+    again: Again | None = None
 
 
 def word(text: str | None) -> str | None:
@@ -50,48 +50,122 @@ def room(whole: int, cols: int, rows: int) -> int:
     return min(whole, max(shown, SHORTEST))
 
 
-def notice(token: str, items: Sequence[tuple[Facts, bool]], now_ms: int, whole: int) -> str:
-    """The one text for all items, each with whether it is over by now; at most 400 characters, or `whole` if less.
+def head(token: str) -> str:
+    """How a notice begins; it ends with RUN."""
+    return f"fleet notice {token}:"
+
+
+def notice(token: str, items: Sequence[Told], now_ms: int, whole: int) -> str:
+    """The one text for all items, at most 400 characters, or `whole` if less.
 
     Names give way before items do, and items that still have no room are counted.
     """
     room = min(LONGEST, whole)
-    for detail in (99, 3, 1):
-        text = _joined(token, [_said(facts, over, now_ms, detail) for facts, over in items], 0)
+    for detail in (ALL, 3, 1):
+        text = _joined(token, [said(told, now_ms, detail) for told in items], 0)
         if len(text) <= room:
             return text
     for detail in (1, 0):
         for shown in range(len(items) - 1 if detail else len(items), 0, -1):
-            said = [_said(facts, over, now_ms, detail) for facts, over in items[:shown]]
-            text = _joined(token, said, len(items) - shown)
+            text = _joined(token, [said(told, now_ms, detail) for told in items[:shown]], len(items) - shown)
             if len(text) <= room:
                 return text
     return _joined(token, [], len(items))
 
 
-def _joined(token: str, said: list[str], more: int) -> str:
+def _joined(token: str, parts: list[str], more: int) -> str:
     end = f"and {more} more: {RUN}" if more else RUN
-    return f"fleet notice {token}: " + ", ".join((*said, end))
+    return f"{head(token)} " + ", ".join((*parts, end))
 
 
-def _said(facts: Facts, over: bool, now_ms: int, detail: int) -> str:
-    workers = _names(facts.workers, "worker", detail)
-    if facts.kind == "ticket":
-        outcome = (facts.outcome or "ended").replace("_", " ")
-        return f"ticket {word(facts.ticket) or 'unknown'}{workers} is settled as {outcome}"
-    if facts.kind == "blocked":
-        return f"a question waits for its answer{workers}"
-    if facts.kind == "unmapped":
-        profile = word(facts.profiles[0]) if facts.profiles else None
-        return f"failure {f'of profile {profile}, not configured' if profile else 'without a profile'}{workers}"
-    state = "cool-off" if facts.kind == "incident" else "quarantine"
-    credential = f"credential {word(facts.credential) or 'unknown'}"
-    profiles = _names(facts.profiles, "profile", detail)
-    if over:
-        return f"{credential} is free again, its {state} is over{profiles}{workers}"
-    seconds = max(1, -(-((facts.until_ms or now_ms) - now_ms) // 1000))
-    verb = "cools off" if facts.kind == "incident" else "is in quarantine"
-    return f"{credential} {verb} for {seconds} s{profiles}{workers}"
+def said(told: Told, now_ms: int, detail: int = ALL) -> str:
+    """What is told of one item, with at most `detail` names of a kind."""
+    return _SAID[told.about.kind](told, now_ms, detail)
+
+
+def _outage(told: Told, now_ms: int, detail: int) -> str:
+    about = told.about
+    state, verb = _OUTAGES[about.kind]
+    names = _names(about.profiles, "profile", detail) + _names(about.workers, "worker", detail)
+    credential = f"credential {_credential(about)}"
+    if told.over:
+        return f"{credential} is free again, its {state} is over{names}"
+    seconds = max(1, -(-((about.until_ms or now_ms) - now_ms) // 1000))
+    return f"{credential} {verb} for {seconds} s{_again(told)}{names}"
+
+
+def _again(told: Told) -> str:
+    if told.again is None:
+        return " again" if told.about.again else ""
+    return f" again, {told.again.times} times since {_clock(told.again.since_ms)}"
+
+
+def _clock(ms: int) -> str:
+    return f"{records.to_ts(ms)[11:16]} UTC"
+
+
+def _unmapped(told: Told, now_ms: int, detail: int) -> str:
+    profile = word(told.about.profiles[0]) if told.about.profiles else None
+    what = f"of profile {profile}, not configured" if profile else "without a profile"
+    return f"failure {what}{_names(told.about.workers, 'worker', detail)}"
+
+
+def _ticket(told: Told, now_ms: int, detail: int) -> str:
+    outcome = (told.about.outcome or "ended").replace("_", " ")
+    named = f"ticket {word(told.about.ticket) or 'unknown'}{_names(told.about.workers, 'worker', detail)}"
+    return f"{named} is settled as {outcome}"
+
+
+def _blocked(told: Told, now_ms: int, detail: int) -> str:
+    return f"a question waits for its answer{_names(told.about.workers, 'worker', detail)}"
+
+
+def _ended(told: Told, now_ms: int, detail: int) -> str:
+    about = told.about
+    why = _WHY.get(about.why or "", "it is over")
+    return f"credential {_credential(about)} is free again after {_span(about.seconds or 0)}, {why}"
+
+
+def _nearly(told: Told, now_ms: int, detail: int) -> str:
+    about = told.about
+    until = f", until {_clock(about.resets_ms)}" if about.resets_ms else ""
+    used = f"{about.used_percent or 0:.0f} % of its {word(about.window) or 'plan'} window"
+    return f"credential {_credential(about)} has used {used}{until}"
+
+
+def _failed(told: Told, now_ms: int, detail: int) -> str:
+    about = told.about
+    kind = (about.outcome or "failed").replace("_", " ")
+    cause = f" of cause {about.cause.replace('_', ' ')}" if word(about.cause) and about.cause else ""
+    who = _names(about.workers, "worker", detail).removeprefix(", ") or "a member"
+    return f"{who} failed, {kind}{cause}{_names(about.profiles, 'profile', detail)}"
+
+
+_OUTAGES = {"incident": ("cool-off", "cools off"), "quarantine": ("quarantine", "is in quarantine")}
+_WHY = {"time": "its time is over", "released": "a person has lifted it", "worked": "a turn has worked"}
+_SAID: dict[records.NewsKind, Callable[[Told, int, int], str]] = {
+    "incident": _outage,
+    "quarantine": _outage,
+    "unmapped": _unmapped,
+    "ticket": _ticket,
+    "blocked": _blocked,
+    "ended": _ended,
+    "nearly": _nearly,
+    "failed": _failed,
+}
+
+
+def _credential(about: NoticeItem) -> str:
+    return word(about.credential) or "unknown"
+
+
+def _span(seconds: float) -> str:
+    """A duration as people say it, seconds rounded up."""
+    whole = -(-int(seconds * 1000) // 1000)
+    hours, minutes = whole // 3600, whole % 3600 // 60
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
 
 
 def _names(names: Sequence[str], what: str, most: int) -> str:
@@ -101,18 +175,3 @@ def _names(names: Sequence[str], what: str, most: int) -> str:
     shown, more = known[:most], len(known) - most
     text = f", {what}{'s' if len(known) > 1 else ''} {' '.join(shown)}"
     return f"{text} and {more} more" if more > 0 else text
-
-
-def facts_of(record: records.Incident | records.Quarantine) -> Facts:
-    """The facts of an incident or quarantine; raises BadInput when one of its times is none."""
-    if isinstance(record, records.Incident):
-        until = records.to_ms(record.ts) + round(record.cooling_off_for_seconds * 1000)
-    else:
-        until = records.to_ms(record.until)
-    return Facts(
-        kind="incident" if isinstance(record, records.Incident) else "quarantine",
-        credential=record.credential_id,
-        profiles=[name for name in map(word, record.profiles) if name],
-        workers=[name for name in (worker(one.name, one.target) for one in record.targets) if name],
-        until_ms=until,
-    )

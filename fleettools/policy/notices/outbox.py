@@ -1,4 +1,4 @@
-"""The outbox: one item per event and lead, told exactly once or honestly given up (design section 5).
+"""The outbox: one item per event and reader, told exactly once or honestly given up.
 
     pending -> claimed -> typed -> confirmed          nothing is typed before `typed` is stored, so what a crash
                   |         |----> stuck, unknown     leaves claimed is pending again, and what it leaves typed
@@ -6,38 +6,41 @@
                pending <----/ (tried again, at most `attempts` times)
     pending -> expired
 
+An alert may come twice rather than not at all: what a crash leaves typed is sent again, for a day.
+
 Times are in ms. Every step gives the next item and the reason.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from fleettools import records
-from fleettools.policy.members.tickets import TicketState
 from fleettools.policy.notices.lease import Lease, Owner, free
-from fleettools.policy.notices.nudge import Facts, facts_of, word, worker
+from fleettools.records import NoticeItem
 
 State = Literal["pending", "claimed", "typed", "confirmed", "stuck", "refused", "unknown", "expired"]
 OPEN = frozenset({"pending", "claimed", "typed"})
 OUTBOX = "outbox/"
+ALERT = "alert:"  # how the target of an alert's item begins; its server is the host that sends it
 BACK_OFF_MS = (2_000, 5_000, 15_000, 45_000)
+ALERT_BACK_OFF_MS, ALERT_MOST_MS = 2_000, 600_000  # the first pause of an alert, and the longest that doubling leads to
+ALERT_MS = 86_400_000  # for so long an alert is tried
 TELL_OVER_MS = 600_000  # what ended so long ago is not worth telling
 KEEP_MS = 7 * 86_400_000  # ended items stay as long, so that a record that comes again changes nothing
 LEASE_S = 60.0
 
 
 class Item(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What is stored under `outbox/<id>/<server>/<target>`: one thing to tell one lead.
+    """What is stored under `outbox/<id>/<server>/<target>`: one thing to tell one reader.
 
-    `token` stands in the text of the last attempt; `next_ms`: not before; `changed_ms`: when `state` began.
+    `token` stands in the text of the last attempt; `next_ms`: not before; `changed_ms`: when `state` began. `record`:
+    what an alert tells of.
     """
 
     id: str
     server: str
     target: str
-    facts: Facts
+    about: NoticeItem = msgspec.field(name="facts")  # as stores of the first release have it
     made_ms: int
     changed_ms: int
     state: State = "pending"
@@ -46,6 +49,12 @@ class Item(msgspec.Struct, kw_only=True, omit_defaults=True):
     next_ms: int = 0
     token: str | None = None
     lease: Lease | None = None
+    record: dict[str, Any] | None = None
+
+    @property
+    def is_alert(self) -> bool:
+        """Whether people are told, and not a lead."""
+        return self.target.startswith(ALERT)
 
 
 def item_key(item: str, server: str, target: str) -> str:
@@ -66,11 +75,13 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """What is known beyond the item when it is about to be told.
 
     `free_ms`: the store says that the credential has been free since then; `own`: the lead itself works on it;
-    `settled`: why a ticket or question needs no telling any more.
+    `out`: the credential that the lead works on cools off or is in quarantine; `settled`: why a ticket or question
+    needs no telling any more.
     """
 
     free_ms: int | None = None
     own: bool = False
+    out: bool = False
     settled: str = ""
 
 
@@ -84,18 +95,21 @@ def decide(item: Item, standing: Standing, now_ms: int) -> tuple[Decision, str]:
     """
     if standing.settled:
         return "drop", standing.settled
-    until = item.facts.until_ms
+    if item.is_alert and now_ms - item.made_ms > ALERT_MS:
+        return "drop", "not delivered for a day"
+    until, over = item.about.until_ms, False
     if until is not None:
         ended = until if standing.free_ms is None else min(until, standing.free_ms)
-        if now_ms >= ended:
-            if item.attempts == 0 and now_ms - ended > TELL_OVER_MS:
-                return "drop", "over for more than 10 minutes"
-            return "tell over", "over by now"
-        if standing.own:
+        over = now_ms >= ended
+        if over and item.attempts == 0 and now_ms - ended > TELL_OVER_MS and not item.is_alert:
+            return "drop", "over for more than 10 minutes"
+        if standing.own and not over:
             return "wait", "the lead works on that credential; it is told when that is over"
+    if item.about.kind == "ticket" and standing.out:
+        return "wait", "the lead's own credential is out; it is told when that is over"
     if now_ms < item.next_ms:
         return "wait", f"attempt {item.attempts} failed: {item.reason}"
-    return "tell", "due"
+    return ("tell over", "over by now") if over else ("tell", "due")
 
 
 def claim(item: Item | None, me: Owner, token: str, now_ms: int, ended: bool) -> tuple[Item | None, bool]:
@@ -127,7 +141,10 @@ def typing(item: Item | None, me: Owner, now_ms: int) -> tuple[Item | None, bool
 def settle(
     item: Item | None, me: Owner, outcome: str, reason: str, now_ms: int, attempts: int
 ) -> tuple[Item | None, bool]:
-    """The end of an attempt. A refused one (nothing was typed) is tried again until `attempts` are used up."""
+    """The end of an attempt. A refused one (nothing was typed) is tried again until `attempts` are used up.
+
+    An alert is tried again whatever became of it, as long as a day is not over.
+    """
     if not _mine(item, me, "typed"):
         return item, False
     assert item is not None
@@ -135,11 +152,20 @@ def settle(
         return _to(item, "confirmed", reason, now_ms, lease=None), True
     if outcome == "queued":  # it stands with the agent, which will read it: looked for again, never typed again
         return _to(item, "typed", reason, now_ms, lease=None), True
-    if outcome == "refused" and item.attempts < attempts:
-        wait = BACK_OFF_MS[min(item.attempts, len(BACK_OFF_MS)) - 1]
+    wait = _pause(item, outcome, attempts)
+    if wait is not None:
         return _to(item, "pending", reason, now_ms, lease=None, token=None, next_ms=now_ms + wait), True
     state: State = outcome if outcome in ("stuck", "refused") else "unknown"  # type: ignore[assignment]
     return _to(item, state, reason, now_ms, lease=None), True
+
+
+def _pause(item: Item, outcome: str, attempts: int) -> int | None:
+    """The pause before the next attempt, None when there is none."""
+    if item.is_alert:
+        return min(ALERT_BACK_OFF_MS << min(item.attempts - 1, 20), ALERT_MOST_MS)
+    if outcome != "refused" or item.attempts >= attempts:
+        return None
+    return BACK_OFF_MS[min(item.attempts, len(BACK_OFF_MS)) - 1]
 
 
 def recover(item: Item | None, me: Owner, now_ms: int, ended: bool) -> tuple[Item | None, bool]:
@@ -178,60 +204,3 @@ def forgotten(item: Item, now_ms: int) -> bool:
 
 def _mine(item: Item | None, me: Owner, state: State) -> bool:
     return item is not None and item.state == state and item.lease is not None and item.lease.owner.id == me.id
-
-
-def reminder(ticket: TicketState, known: Iterable[Item], reminders: Sequence[float], now_ms: int) -> Item | None:
-    """The item that an uncollected finished ticket needs now: the first notice at once, then one for each reminder.
-
-    A reminder that is due while an earlier notice still waits is left out.
-    """
-    if ticket.state != "settled" or ticket.collected_ms is not None or ticket.lead is None:
-        return None
-    settled = ticket.settled_ms or ticket.opened_ms
-    due = sum(now_ms >= settled + round(seconds * 1000) for seconds in reminders)
-    mine = {item.id: item for item in known}
-    new = reminder_id(ticket.id, due)
-    if new in mine or any(item.state in OPEN for item in mine.values()):
-        return None
-    facts = Facts(kind="ticket", ticket=ticket.id, outcome=ticket.outcome, workers=_worker(ticket.name, ticket.target))
-    return Item(id=new, server=ticket.server, target=ticket.lead, made_ms=settled, changed_ms=now_ms, facts=facts)
-
-
-def reminder_id(ticket: str, number: int) -> str:
-    """The id of a ticket's first notice (0) and of each reminder."""
-    return f"ticket:{ticket}" if number == 0 else f"ticket:{ticket}:{number}"
-
-
-def ticket_of(item: str) -> str:
-    """The ticket that an item of `reminder_id` tells of."""
-    return item.removeprefix("ticket:").partition(":")[0]
-
-
-def items_of(record: records.Record, now_ms: int) -> list[Item]:
-    """An item for each lead that a record concerns; raises BadInput when one of its times is none."""
-    made = records.to_ms(record.ts)
-
-    def item(name: str, server: str, target: str, facts: Facts) -> Item:
-        return Item(id=name, server=server, target=target, facts=facts, made_ms=made, changed_ms=now_ms)
-
-    if isinstance(record, records.Incident | records.Quarantine):
-        facts = facts_of(record)
-        return [item(record.id, lead.server, lead.target, facts) for lead in record.leads]
-    if isinstance(record, records.Unmapped) and record.server and record.lead:
-        profiles = [record.profile] if word(record.profile) and record.profile else []
-        facts = Facts(kind="unmapped", profiles=profiles, workers=_worker(None, record.target))
-        return [item(record.id, record.server, record.lead, facts)]
-    if isinstance(record, records.Verdict) and record.server and record.lead and record.role != "lead":
-        workers = _worker(record.name, record.target)
-        if record.outcome == "blocked" and record.event:
-            facts = Facts(kind="blocked", workers=workers, member=record.target)
-            return [item(f"blocked:{record.event}", record.server, record.lead, facts)]
-        if record.outcome in records.ENDINGS and record.ticket and record.resolved is not False:
-            facts = Facts(kind="ticket", ticket=record.ticket, outcome=record.outcome, workers=workers)
-            return [item(reminder_id(record.ticket, 0), record.server, record.lead, facts)]
-    return []
-
-
-def _worker(name: str | None, target: str | None) -> list[str]:
-    called = worker(name, target)
-    return [called] if called else []

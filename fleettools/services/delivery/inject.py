@@ -1,52 +1,85 @@
-"""Text into a live agent's pane: typed only where nothing else stands, and never said to be sent without proof.
+"""Text into a live agent's pane: typed only into the agent itself, and never said to be sent without proof."""
 
-The guard runs inside tmux, in the same call as the paste: pasting into a dead pane ends the server of tmux 3.1 to 3.3a.
-"""
-
-import secrets
+import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from fleettools import records
-from fleettools.adapters import clock
-from fleettools.adapters.tmux import PaneRow, Tmux
 from fleettools.errors import NoPane, NoServer, Unavailable
-from fleettools.screens import judge as classify
-from fleettools.screens import typed as screen
+from fleettools.policy import foreground
+from fleettools.screens import judge, typed
 from fleettools.screens.look import Look
 from fleettools.screens.patterns import Rules
+from fleettools.screens.sgr import squeezed
+from fleettools.services.delivery.ways import Result, Step
+from fleettools.services.ports import Clock, Keys, PaneRow, Terminals
 
-SHELLS = frozenset(
-    ("sh", "ash", "bash", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "pwsh", "tcsh", "xonsh", "yash", "zsh")
-)
 BETWEEN_LOOKS = 1.0
+BETWEEN_INFERRED = 2.0  # where nothing but a quiet screen says that the turn has ended
 SETTLE = 0.3  # seconds from seeing the text to Enter: Codex takes an Enter within 0.12 s of a paste for a newline
 APPEAR, LEAVE, LEAVE_AGAIN = 3.0, 1.5, 3.0  # seconds for the text to be seen, and to leave the composer
 POLL = 0.15
 HISTORY = 2000
 _TYPING = frozenset({"working", "retrying"})
-
-
-class Result(NamedTuple):
-    """What became of it. `outcome` None: nothing was tried, and it may be tried later."""
-
-    outcome: records.DeliveryOutcome | None
-    reason: str
+_FOLDED = re.compile(r"((?:\[[^\[\]]*\])+)(.*)", re.DOTALL)  # how agents show a paste that is too long for them
 
 
 class Sight(NamedTuple):
-    """One look at a pane: what the agent is at, and what stands in its composer."""
+    """One look at a pane: what became of the turn, and what stands in the composer, blind to its wrapping."""
 
-    outcome: records.Outcome
+    verdict: records.Verdict
     composer: Literal["empty", "draft", "absent"]
+    draft: str
     text: str
+
+    @property
+    def at_work(self) -> bool:
+        """Whether the agent works, or tries again by itself."""
+        return self.verdict.outcome in _TYPING
+
+    @property
+    def asks(self) -> bool:
+        """Whether the agent asks a question that Enter would answer."""
+        return self.verdict.outcome == "blocked" and self.composer == "absent"
+
+
+class Doors(NamedTuple):
+    """What typing reaches outside through. `pause` waits for some seconds."""
+
+    tmux: Keys
+    terminals: Terminals
+    clock: Clock
+    pause: Callable[[float], None]
+
+
+class Pasted(NamedTuple):
+    """What was put into the composer: how it begins and ends, the same when all of it is known; and a word of it alone.
+
+    Without a `token` (a long prompt, which agents fold) a composer that fills and empties is the proof.
+    """
+
+    head: str
+    tail: str
+    token: str | None
+
+    def foreign(self, draft: str) -> str:
+        """What else stands in a composer that shows this, "" when nothing does, or when it cannot be told."""
+        head, tail = squeezed(self.head), squeezed(self.tail)
+        if head == tail:
+            before, ours, after = draft.partition(head)
+            if ours:
+                return before + after
+            folded = _FOLDED.fullmatch(draft)
+            return folded[2] if folded and not head.startswith("[") else ""
+        return "" if draft.startswith(head) and draft.endswith(tail) else draft
 
 
 class Site:
-    """A pane to type into: the row that was seen, and its agent's look. `pause` waits for some seconds."""
+    """A pane to type into: the row that was seen, its agent's look, and the names of programs that are the agent."""
 
-    def __init__(self, tmux: Tmux, row: PaneRow, look: Look, pause: Callable[[float], None] = clock.sleep) -> None:
-        self.tmux, self.row, self.look, self.pause = tmux, row, look, pause
+    def __init__(self, doors: Doors, row: PaneRow, look: Look, programs: frozenset[str]) -> None:
+        self.tmux, self.terminals, self.clock, self.pause = doors
+        self.row, self.look, self.programs = row, look, programs
 
     def see(self, history: int = 0) -> Sight:
         """Look at it now; raises NoPane when it has vanished.
@@ -55,7 +88,7 @@ class Site:
         composer is to be seen the lines are taken as they stand, too.
         """
         sight = self._look(history, joined=True)
-        if sight.composer != "absent" or sight.outcome == "blocked":
+        if sight.composer != "absent" or sight.verdict.outcome == "blocked":
             return sight
         plain = self._look(history, joined=False)
         return sight if plain.composer == "absent" else plain
@@ -64,20 +97,25 @@ class Site:
         text = self.tmux.capture([self.row.id], history, joined=joined).get(self.row.id)
         if text is None:
             raise self.tmux.error(f"no pane {self.row.id}", "", NoPane)
-        pane = records.Pane(
-            ts=records.to_ts(clock.now_ms()), text=text, agent=self.look.name, dead=self.row.dead or None
-        )
-        return Sight(classify.judge(pane, self.look, Rules()).outcome, screen.composer(text, self.look).state, text)
+        now = records.to_ts(self.clock.now_ms())
+        pane = records.Pane(ts=now, text=text, agent=self.look.name, title=self.row.title, dead=self.row.dead or None)
+        composer = typed.composer(text, self.look)
+        return Sight(judge.judge(pane, self.look, Rules()), composer.state, squeezed(composer.text), text)
 
     def place(self, sight: Sight, token: str | None) -> str:
         """Where the token stands: `composer`, `above` or `none`. With no token, whether anything is in the composer."""
         if token is not None:
-            return screen.holds(sight.text, self.look, token)
+            return typed.holds(sight.text, self.look, token)
         return "composer" if sight.composer == "draft" else "above" if sight.composer == "empty" else "none"
+
+    def hindrance(self, anew: bool = True) -> str:
+        """Why nothing may be typed into the pane, "" when it may: what it is, and which program reads it."""
+        look_up = self.terminals.foreground if anew else self.terminals.seen
+        return refusal(self.row) or foreground.hindrance(look_up(self.row.pid), self.programs)
 
 
 def refusal(row: PaneRow) -> str:
-    """Why nothing may be typed into a pane, "" when it may."""
+    """Why a pane takes no keys, "" when it does."""
     if row.dead:
         return "its process has ended"
     if row.in_mode:
@@ -86,77 +124,42 @@ def refusal(row: PaneRow) -> str:
         return "its input is off"
     if row.synchronized:
         return "its window types into all its panes at once"
-    if row.command.lstrip("-") in SHELLS:
-        return f"it runs a shell ({row.command}), or its agent was started by one without exec"
     return ""
 
 
 def unready(sight: Sight) -> str:
     """Why not now, "" when a text would be taken as an answer or a new prompt."""
-    if sight.outcome in _TYPING:
+    if sight.at_work:
         return "its agent is at work"
     if sight.composer == "draft":
         return "somebody's draft stands in its composer"
     if sight.composer == "absent":
-        return "its agent asks a question" if sight.outcome == "blocked" else "no composer is to be seen"
-    return ""
+        return "its agent asks a question" if sight.asks else "no composer is to be seen"
+    return "something hides what its agent is at" if sight.verdict.outcome == "stale" else ""
 
 
-def paste(tmux: Tmux, row: PaneRow, text: str) -> str:
-    """Paste into the pane if it still is what was seen; "" when done, else the reason why not."""
-    buffer = f"fleet-{secrets.token_hex(8)}"
-    sent = f"paste-buffer -p -d -b {buffer} -t {row.id} ; display-message -p SENT"
-    guarded = ["if-shell", "-F", "-t", row.id, _guard(row), sent, f"delete-buffer -b {buffer}"]
-    out, _ = tmux.run(["load-buffer", "-b", buffer, "-"], guarded, stdin=text.encode())
-    return "" if "SENT" in out else _why(tmux, row)
-
-
-def enter(tmux: Tmux, row: PaneRow) -> str:
-    """Press Enter in the pane if it still is what was seen; "" when done, else the reason why not."""
-    sent = f"send-keys -t {row.id} Enter ; display-message -p SENT"
-    out, _ = tmux.run(["if-shell", "-F", "-t", row.id, _guard(row), sent])
-    return "" if "SENT" in out else _why(tmux, row)
-
-
-def _guard(row: PaneRow) -> str:
-    """A tmux format that is 1 only in the very pane that was seen, alive, in no mode, and not running a shell."""
-    same = (("pane_id", row.id), ("pane_pid", row.pid), ("pid", row.server_pid))
-    terms = [f"#{{==:#{{{name}}},{value}}}" for name, value in same]
-    terms += [f"#{{?{flag},0,1}}" for flag in ("pane_dead", "pane_in_mode", "pane_input_off", "pane_synchronized")]
-    terms.append(f"#{{?#{{m/r:^-?({'|'.join(sorted(SHELLS))})$,#{{pane_current_command}}}},0,1}}")
-    guard = terms.pop()
-    while terms:
-        guard = f"#{{&&:{terms.pop()},{guard}}}"
-    return guard
-
-
-def _why(tmux: Tmux, row: PaneRow) -> str:
-    try:
-        now = tmux.pane(row.id)
-    except NoPane:
-        return "the pane has vanished"
-    if (now.pid, now.server_pid) != (row.pid, row.server_pid):
-        return "another process runs in the pane now"
-    return refusal(now) or "the pane had changed for a moment"
-
-
-def deliver(site: Site, text: str, token: str | None, step: Callable[[str], bool] = lambda _: True) -> Result:
+def deliver(site: Site, text: str, token: str | None, step: Step = lambda _: True) -> Result:
     """Put a text into the pane and submit it, with proof.
 
-    `token` is a word of the text that is shown nowhere else; without one (a long prompt, which agents fold), the
-    composer that fills and empties is the proof. `step` is told each step before it is done, and stops it by False.
-    Raises Unavailable only as long as nothing can have been typed.
+    `token` is a word of the text that is shown nowhere else, if it has one. `step` is told each step before it is
+    done, and stops it by False. Raises Unavailable only as long as nothing can have been typed.
     """
-    reason = refusal(site.row) or unready(site.see())
+    reason = site.hindrance() or unready(first := site.see())
     if not reason:
-        site.pause(BETWEEN_LOOKS)
-        reason = unready(site.see())
+        inferred = first.verdict.proved is False
+        site.pause(BETWEEN_INFERRED if inferred else BETWEEN_LOOKS)
+        second = site.see()
+        reason = unready(second)
+        if not reason and inferred and second.verdict.block != first.verdict.block:
+            reason = "its agent may still be at work: its screen goes on"
     if reason:
         return Result(None, reason)
     if not step("typed"):
         return Result(None, "another process has taken it over")
     try:
-        reason = paste(site.tmux, site.row, text)
+        reason = site.hindrance()
+        if not reason and not site.tmux.paste(site.row, text):
+            reason = _why(site)
     except NoServer as error:
         return Result("refused", error.what)
     except Unavailable as error:
@@ -165,61 +168,92 @@ def deliver(site: Site, text: str, token: str | None, step: Callable[[str], bool
         return Result("refused", reason)
     step("pasted")
     try:
-        return _submit(site, token, step)
+        return _submit(site, Pasted(text, text, token), step)
     except Unavailable as error:
         return Result("unknown", f"pasted, then: {error.what}")
 
 
-def finish(site: Site, token: str, step: Callable[[str], bool] = lambda _: True) -> Result:
+def finish(site: Site, left: Pasted, step: Step = lambda _: True) -> Result:
     """End what another process began: find the token on the screen or above it, and press Enter if that is missing."""
     sight = site.see(HISTORY)
-    where = site.place(sight, token)
+    where = site.place(sight, left.token)
     if where == "above":
         return Result("submitted", "found above the composer")
     if where == "none":
         return Result("unknown", "the process that typed it ended, and the pane shows no trace of it")
-    reason = refusal(site.row)
-    return Result(None, reason) if reason else _submit(site, token, step)
+    reason = site.hindrance()
+    return Result(None, reason) if reason else _submit(site, left, step)
 
 
-def _submit(site: Site, token: str | None, step: Callable[[str], bool]) -> Result:
+def _submit(site: Site, pasted: Pasted, step: Step) -> Result:
     """See the text in the composer, press Enter, see it leave; press Enter once more if it stays."""
-    sight, where = _wait(site, token, ("composer",), APPEAR)
+    sight, where = _wait(site, pasted.token, ("composer",), APPEAR)
     if where != "composer":
         return Result("stuck", "the text is not to be seen in the composer, so Enter was not pressed")
-    busy = sight.outcome in _TYPING
+    busy = sight.at_work
     step("shown")
-    site.pause(SETTLE)
     for patience in (LEAVE, LEAVE_AGAIN):
-        if _asks(site.see()):
-            return Result("stuck", "its agent asks a question that Enter would answer")
-        reason = enter(site.tmux, site.row)
+        reason = _not_alone(site, pasted)
         if reason:
-            return Result("stuck", f"the text is in the composer, Enter was refused: {reason}")
+            return Result("stuck", f"the text is in the composer, Enter was not pressed: {reason}")
+        if not site.tmux.enter(site.row):
+            return Result("stuck", f"the text is in the composer, Enter was refused: {_why(site)}")
         step("entered")
-        sight, where = _wait(site, token, ("above",), patience)
+        sight, where = _wait(site, pasted.token, ("above",), patience)
         if where != "composer":
             break
     if where == "composer":
         return Result("stuck", "the text stays in the composer")
-    if where == "none" and sight.outcome not in _TYPING:
-        where = site.place(site.see(HISTORY), token)
+    if where == "none" and not sight.at_work:
+        where = site.place(site.see(HISTORY), pasted.token)
         if where != "above":
             return Result("unknown", "the text has left the composer and is not to be seen above it")
     return Result("queued", "its agent was at work") if busy else Result("submitted", "seen above the composer")
 
 
-def _asks(sight: Sight) -> bool:
-    return sight.outcome == "blocked" and sight.composer == "absent"
+def _not_alone(site: Site, pasted: Pasted) -> str:
+    """Why Enter would do more than submit the text, "" when it would not: the last look before it.
+
+    The composer has to stand still first, since an agent may still be drawing. What a person has typed meanwhile is
+    not ours to clear, and cannot be cleared for certain: all of it is left there.
+    """
+    end = site.clock.monotonic() + APPEAR
+    before = site.see()
+    while True:
+        site.pause(SETTLE)
+        reason = site.hindrance()
+        now = site.see()
+        still = now.draft == before.draft
+        if reason or now.asks or still or site.clock.monotonic() >= end:
+            break
+        before = now
+    if reason or now.asks:
+        return reason or "its agent asks a question that Enter would answer"
+    if site.place(now, pasted.token) != "composer":
+        return "the text has left it again"
+    if not still or pasted.foreign(now.draft):
+        return "somebody types there, too"
+    return ""
+
+
+def _why(site: Site) -> str:
+    """Why the guard inside tmux did not let a key through."""
+    try:
+        now = site.tmux.pane(site.row.id)
+    except NoPane:
+        return "the pane has vanished"
+    if (now.pid, now.server_pid) != (site.row.pid, site.row.server_pid):
+        return "another process runs in the pane now"
+    return refusal(now) or "the pane had changed for a moment"
 
 
 def _wait(site: Site, token: str | None, places: tuple[str, ...], seconds: float) -> tuple[Sight, str]:
     """Look until the token stands in one of the places or the time is over; the last look, and where it stood."""
-    end = clock.monotonic() + seconds
+    end = site.clock.monotonic() + seconds
     while True:
         sight = site.see()
         where = site.place(sight, token)
-        at_work = where == "none" and sight.outcome in _TYPING and "above" in places
-        if where in places or at_work or clock.monotonic() >= end:
+        at_work = where == "none" and sight.at_work and "above" in places
+        if where in places or at_work or site.clock.monotonic() >= end:
             return sight, where
         site.pause(POLL)
