@@ -36,7 +36,12 @@ def step(state: CredentialState, name: str, found: Evidence, now: Moment, rules:
 
 def _within(cool_off: Period, found: Evidence, now: Moment) -> bool:
     """Whether the cool-off runs, or ran when this happened: an error of it that is read late is as old as the rest."""
-    return cool_off.runs(now) or found.at.since(cool_off.begin) < cool_off.length_ms
+    if cool_off.runs(now):
+        return True
+    after = found.at.since(cool_off.begin)
+    # Between two boots an error that lies so far before it tells of a clock that was set back, not of the past.
+    doubted = None not in (found.boot, cool_off.boot) and found.boot != cool_off.boot and after < -cool_off.length_ms
+    return after < cool_off.length_ms and not doubted
 
 
 def _named(state: CredentialState, name: str, found: Evidence, now: Moment, rules: Rules) -> Step:
