@@ -8,7 +8,6 @@ import argparse
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -191,17 +190,16 @@ def tried(name: str, share: float) -> Row:
 HEAD = """\
 # What was tried, and what came of it
 
-Each row was written by the command in it, on {cores} cores, {day}.
-`python benchmarks/reliability.py --write` writes the page anew; `make test` runs short versions
-(tests/test_reliability.py).
+Each row was written by the command in it, with `--write`, on {cores} cores; without a name the command writes the whole
+page anew. `make test` runs short versions (tests/test_reliability.py).
 
 A kill falls at a random moment while two members of an account fail, on real tmux, with a store and a fleetd of
 its own. *Lost*: the incident did not reach fleetd's standard output, or its lead was neither told nor given up.
 *Printed again*: fleetd died between writing an incident and noting that it had. *Unknown*: the kill fell into the
 typing of a notice, which then cannot be proved to have arrived and is not typed again; fleetd says so.
 
-| what | how often | what came of it | seconds | command |
-|---|---|---|---|---|
+| what | how often | what came of it | seconds | day | command |
+|---|---|---|---|---|---|
 """
 
 
@@ -211,17 +209,25 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    rows = []
     for name in asked.names or TRIED:
         if name not in TRIED:
             raise SystemExit(f"reliability.py: nothing is called {name}; there are {', '.join(TRIED)}")
         row = tried(name, asked.share)
         print(f"{row.what}, {row.number} times: {row.came} ({row.seconds:.0f} s)", flush=True)
-        rows.append(f"| {row.what} | {row.number} | {row.came} | {row.seconds:.0f} | `{row.command}` |\n")
-    if asked.write:
-        PAGE.parent.mkdir(exist_ok=True)
-        PAGE.write_text(HEAD.format(cores=os.cpu_count(), day=f"{datetime.now(UTC):%Y-%m-%d}") + "".join(rows))
+        if asked.write:
+            write(name, row)
+
+
+def write(name: str, row: Row) -> None:
+    """Put a row into the page in place of the one that was there for it."""
+    text = PAGE.read_text() if PAGE.exists() else ""
+    known = {name: line for line in text.splitlines() for name in TRIED if f"reliability.py {name}`" in line
+             or f"reliability.py {name} " in line}  # fmt: skip
+    day = f"{datetime.now(UTC):%Y-%m-%d}"
+    known[name] = f"| {row.what} | {row.number} | {row.came} | {row.seconds:.0f} | {day} | `{row.command}` |"
+    PAGE.parent.mkdir(exist_ok=True)
+    rows = "".join(f"{known[each]}\n" for each in TRIED if each in known)
+    PAGE.write_text(HEAD.format(cores=os.cpu_count()) + rows)
 
 
 if __name__ == "__main__":

@@ -91,9 +91,9 @@ class Ended:
         return f"status {self.status}\n--- stdout\n{self.out}--- stderr\n{self.err}---"
 
 
-def wait_for(true: Callable[[], object], what: str) -> None:
+def wait_for(true: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
     """Look again and again until it is true; fails when it takes too long."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while not true():
         assert time.monotonic() < deadline, f"{what} did not happen"
         time.sleep(0.05)

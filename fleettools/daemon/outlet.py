@@ -13,7 +13,8 @@ from fleettools.policy.watched import Seat
 from fleettools.services.ledger import Ledger
 
 SEEN_FOR = 75.0  # seconds for which a pane counts as watched; fleet-scrape sends each one every 30 s
-SETTLES = 5.0  # seconds until the first look has come through
+SETTLES = 5.0  # seconds between two looks at what is watched
+COMES = 20.0  # seconds within which the first look has come through the pipe, however busy the machine
 
 
 class Outlet:
@@ -129,6 +130,7 @@ class Watched:
     def __init__(self, outlet: Outlet, alerts: Callable[[], bool], messages: Messages) -> None:
         self._outlet, self._alerts, self._messages = outlet, alerts, messages
         self._due = clock.monotonic() + SETTLES
+        self._empty_until = clock.monotonic() + COMES
         self._summary = ""
         self._faults: list[str] = []
 
@@ -141,6 +143,8 @@ class Watched:
         if clock.monotonic() < self._due:
             return
         self._due = clock.monotonic() + SETTLES
+        if not self._outlet.seats() and clock.monotonic() < self._empty_until:
+            return
         faults, summary = self.faults(), watched.summary(self._outlet.seats())
         for text in faults:
             if text not in self._faults:

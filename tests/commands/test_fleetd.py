@@ -166,7 +166,8 @@ def test_every_incident_and_every_notice_comes_once_whichever_stage_is_killed() 
                     with suppress(KeyError, ProcessLookupError):
                         os.kill(running.stages()[victim], signal.SIGKILL)
                         wait_for(lambda: f"fleet-{victim} was killed by SIGKILL" in running.said, "saying it")  # noqa: B023
-                wait_for(lambda: _told(running, log) == len(victims), "telling all of it")
+                # After five kills the pause before a new start has grown to 8 s.
+                wait_for(lambda: _told(running, log) == len(victims), "telling all of it", 90)
                 assert running.end() == -signal.SIGTERM
                 assert not ours(box)
             lines = bytes(running.out).splitlines(keepends=True)
