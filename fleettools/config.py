@@ -53,6 +53,15 @@ class Extend(Section):
 Pattern = str | list[str | Sought] | Extend | None
 
 
+class Drawn(Section):
+    """How an agent that no file describes draws its screen: regular expressions, each over one line without colours."""
+
+    prompt: Text
+    busy: Text | None = None
+    error: Text | None = None
+    composer: Text | None = None
+
+
 class Profile(Section):
     """How one kind of member is run, and the credential that it spends."""
 
@@ -64,13 +73,16 @@ class Profile(Section):
     cwd: Text | None = None
     env: dict[Variable, Private] = {}
     runs: list[Text] = []
+    look: Drawn | None = None
     error_pattern: Pattern = None
     exhausted_pattern: Pattern = None
 
     @property
     def has_patterns(self) -> bool:
         """Whether the operator says how this profile's failures look; blank patterns count as absent."""
-        return any(stated(value) is not None for value in (self.error_pattern, self.exhausted_pattern))
+        return bool(self.look) or any(
+            stated(value) is not None for value in (self.error_pattern, self.exhausted_pattern)
+        )
 
 
 class CredentialLimits(Section):
@@ -237,6 +249,7 @@ def faults(config: Config) -> list[Fault]:
     for name, profile in config.profiles.items():
         for key, value in (("errorPattern", profile.error_pattern), ("exhaustedPattern", profile.exhausted_pattern)):
             found += _bad_patterns(f"profiles.{name}.{key}", value)
+        found += _bad_look(f"profiles.{name}.look", profile.look)
     if foreign := foreign_store(config.state or ""):
         found.append(Fault("state", f"{foreign} is no store", "use sqlite:PATH, memory: or postgresql://..."))
     if config.notify.reminders != sorted(set(config.notify.reminders)):
@@ -267,6 +280,25 @@ def foreign_store(url: str) -> str:
     if scheme == "memory":
         return url if rest else ""
     return "" if scheme in ("postgresql", "postgres") and rest.startswith("//") else f"{scheme}:"
+
+
+def _bad_look(place: str, look: Drawn | None) -> list[Fault]:
+    found = []
+    for key in ("prompt", "busy", "error", "composer"):
+        error = _place_error((look and getattr(look, key)) or "")
+        if error:
+            found.append(Fault(f"{place}.{key}", error, "mend the regular expression, or put \\ before the character"))
+    return found
+
+
+def _place_error(pattern: str) -> str | None:
+    import re
+
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        return str(error)
+    return "holds a group that is not looked at: (?:...)" if groups else None
 
 
 def _bad_patterns(place: str, value: Pattern) -> list[Fault]:

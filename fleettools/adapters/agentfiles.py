@@ -11,8 +11,10 @@ from typing import Any
 
 import msgspec
 
+from fleettools.config import Drawn
 from fleettools.errors import BadConfig
 from fleettools.screens.look import Look, Wordings, check
+from fleettools.screens.look import drawn as look_of
 
 BUNDLED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "agents")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -50,6 +52,13 @@ def load(agent: str, folder: str | None = None) -> Look | None:
     if key not in _loaded:
         _loaded[key] = _load(agent, folder) if _NAME.fullmatch(agent) else None
     return _loaded[key]
+
+
+def drawn(name: str, shown: Drawn) -> Look:
+    """The look that the profile of that name describes."""
+    look = look_of(name, shown.prompt, shown.busy, shown.error, shown.composer)
+    look.backends = _backends()
+    return look
 
 
 def _load(agent: str, folder: str | None) -> Look | None:

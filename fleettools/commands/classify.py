@@ -10,8 +10,11 @@ from fleettools.errors import BadInput, Exit, UsageError
 
 if TYPE_CHECKING:
     from fleettools import records
+    from fleettools.screens.case import Earlier
     from fleettools.screens.look import Look
     from fleettools.screens.patterns import Rules
+
+REMEMBERED = 4096  # panes of unknown agents whose last text is kept
 
 
 class Judge:
@@ -34,6 +37,8 @@ class Judge:
         self._baseline, self._explain = baseline, explain
         self._config = ctx.config()
         self._rules: dict[str | None, Rules] = {}
+        self._looks: dict[str, Look] = {}
+        self._earlier: dict[tuple[str, str], Earlier] = {}
         self._said: set[str] = set()
         if profile is not None and self._config.profiles and profile not in self._config.profiles:
             raise UsageError(f"--profile {profile} is not configured", f"one of {', '.join(self._config.profiles)}")
@@ -66,7 +71,11 @@ class Judge:
             pane.turn = pane.turn or self._records.Turn(id="")
             pane.turn.baseline = self._baseline
         rules = self._rules_of(pane.profile)
-        judgement = self._classify.weigh(pane, self._look(pane, rules), rules, self._explain)
+        look = self._look(pane, rules)
+        seat = (pane.server or "", pane.target) if look is None and pane.target else None
+        judgement = self._classify.weigh(pane, look, rules, self._explain, self._earlier.get(seat) if seat else None)
+        if seat:
+            self._remember(seat, pane.text or "", judgement.failures)
         for key in judgement.over:
             self._once(f"{key} ran out of its time on a pane; make the pattern simpler", "error")
         if self._explain:
@@ -76,6 +85,8 @@ class Judge:
 
     def _look(self, pane: "records.Pane", rules: "Rules") -> "Look | None":
         agentfiles, agent = self._agentfiles, pane.agent
+        if rules.drawn:
+            return self._drawn(pane.profile or "")
         look = agentfiles.load(agent, self._config.agents) if agent else None
         if look is not None or rules.configured:
             return look
@@ -83,6 +94,24 @@ class Judge:
         why = f"no agent file describes {agent}" if agent else "no agent and no pattern"
         self._once(f"degraded coverage for {whose}: {why}; name one of {', '.join(agentfiles.names())}", "warn")
         return None
+
+    def _remember(self, seat: tuple[str, str], text: str, failures: int) -> None:
+        """Keep the last text of a pane whose agent nobody described, for this run; the longest unseen is forgotten."""
+        from fleettools.screens.case import Earlier
+
+        self._earlier.pop(seat, None)
+        self._earlier[seat] = Earlier(text, failures)
+        if len(self._earlier) > REMEMBERED:
+            del self._earlier[next(iter(self._earlier))]
+
+    def _drawn(self, profile: str) -> "Look":
+        """The look that a profile describes."""
+        from fleettools.adapters import agentfiles
+
+        shown = self._config.profiles[profile].look
+        if profile not in self._looks and shown:
+            self._looks[profile] = agentfiles.drawn(profile, shown)
+        return self._looks[profile]
 
     def _once(self, text: str, level: str) -> None:
         if text not in self._said:
@@ -111,7 +140,8 @@ class Judge:
                 for i, each in enumerate(listed or ())
             )
             kinds.append(Kind(own, bundled=listed is None or config.adds(value)))
-        return Rules(error=kinds[0], exhausted=kinds[1], min_turn_seconds=seconds)
+        drawn = found.look is not None
+        return Rules(error=kinds[0], exhausted=kinds[1], min_turn_seconds=seconds, drawn=drawn)
 
 
 @command("fleet-classify", short_help="Judge what became of a turn.")

@@ -24,6 +24,13 @@ WHY = {
 }
 
 
+class Earlier(NamedTuple):
+    """The look before at the pane of an unknown agent: its text, and how many failures had been seen there by then."""
+
+    text: str
+    failures: int
+
+
 class Outcome(NamedTuple):
     """What is known about a turn. `inferred`: an end that no mark of the agent's shows."""
 
@@ -41,8 +48,9 @@ class Outcome(NamedTuple):
 class Case:
     """One pane before the judge."""
 
-    def __init__(self, pane: records.Pane, look: Look | None, rules: Rules) -> None:
-        self.pane, self.look, self.rules = pane, look, rules
+    def __init__(self, pane: records.Pane, look: Look | None, rules: Rules, earlier: Earlier | None = None) -> None:
+        self.pane, self.look, self.rules, self.earlier = pane, look, rules, earlier
+        self.failures = 0  # of an unknown agent, by the end of this look
         self.notes: list[str] = []
         self.search = Search()
         self.screen = Screen(pane.text or "", look or Look(name=pane.agent or ""))

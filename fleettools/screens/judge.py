@@ -6,17 +6,13 @@ from collections.abc import Callable
 import msgspec
 
 from fleettools import records
-from fleettools.screens import evidence, operators, signs
+from fleettools.screens import evidence, legacy, operators, signs
 from fleettools.screens.blocks import Screen
-from fleettools.screens.case import WHY, Case, Outcome, is_long_wait
+from fleettools.screens.case import WHY, Case, Earlier, Outcome, is_long_wait
 from fleettools.screens.look import Look
-from fleettools.screens.patterns import Own, Rules
+from fleettools.screens.patterns import Rules
 from fleettools.screens.scrub import scrubbed
-from fleettools.screens.sgr import lines_of, squeezed
 
-LEGACY = Own("legacy", r"(?i)\bAPI Error\s*:")
-RAW_LINES = 20
-_BUSY_ANYWHERE = ("esctointerrupt", "esctocancel", "escinterrupt", "ctrl+ctointerrupt", "ctrl+ctostop")
 _FRAMES = dict.fromkeys(range(0x2500, 0x25A0))  # lines and blocks that grow and shrink with the pane
 
 
@@ -26,6 +22,7 @@ class Judgement(msgspec.Struct):
     verdict: records.Verdict
     notes: list[str] = []
     over: list[str] = []
+    failures: int = 0  # those that a pane of an unknown agent has shown by now
 
 
 def judge(pane: records.Pane, look: Look | None, rules: Rules) -> records.Verdict:
@@ -33,12 +30,17 @@ def judge(pane: records.Pane, look: Look | None, rules: Rules) -> records.Verdic
     return weigh(pane, look, rules).verdict
 
 
-def weigh(pane: records.Pane, look: Look | None, rules: Rules, explain: bool = False) -> Judgement:
-    """As `judge`, with the patterns that ran out of time, and notes when they are asked for."""
-    case = Case(pane, look, rules)
+def weigh(
+    pane: records.Pane, look: Look | None, rules: Rules, explain: bool = False, earlier: Earlier | None = None
+) -> Judgement:
+    """As `judge`, with the patterns that ran out of time, and notes when they are asked for.
+
+    `earlier` is the look before at the pane of an unknown agent: what stood there then is no new failure.
+    """
+    case = Case(pane, look, rules, earlier)
     found = _outcome(case)
     notes = [scrubbed(note) for note in (*_seen(case.screen), *case.notes)] if explain else []
-    return Judgement(_verdict(case, found), notes, case.search.over)
+    return Judgement(_verdict(case, found), notes, case.search.over, case.failures)
 
 
 def explained(judgement: Judgement) -> list[str]:
@@ -67,20 +69,10 @@ def _unmarked(case: Case) -> Outcome | None:
 def _undescribed(case: Case) -> Outcome | None:
     if case.look is not None:
         return None
-    lines = [line for line in case.screen.lines if line]
-    if not lines:
+    if not any(case.screen.lines):
         return signs.empty(case)
-    if case.pane.turn and case.pane.turn.baseline:
-        old = set(lines_of(case.pane.turn.baseline))
-        lines = [line for line in lines if line not in old]
-    lines = lines[-RAW_LINES:]
-    legacy = () if case.rules.configured or not case.rules.error.bundled else (LEGACY,)
-    found = operators.anywhere(case, lines, legacy)
-    if found is not None:
-        return found
-    if any(sign in squeezed(line) for sign in _BUSY_ANYWHERE for line in lines[-6:]):
-        return Outcome("working", "a sign of work stands at the foot of the screen")
-    return _too_fast(case) or Outcome("completed", "no pattern matches; the agent is unknown", inferred=True)
+    found, case.failures = legacy.judged(case, case.earlier)
+    return found or _too_fast(case) or Outcome("completed", "no pattern matches; the agent is unknown", inferred=True)
 
 
 def _stale(case: Case) -> Outcome | None:
@@ -176,7 +168,7 @@ def _verdict(case: Case, found: Outcome) -> records.Verdict:
     ts = pane.ts or ""
     at = pane.changed or min(ts, pane.activity or ts, key=records.to_ms)
     dated = bool(pane.changed or pane.activity)
-    screen = screen_id(case.screen)
+    screen = screen_id(case.screen) if case.look else legacy.screen_id(case.failures)
     turn = pane.turn.id if pane.turn else ""
     event = turn or f"{screen}@{pane.server or ''}/{pane.target or ''}"
     reset, rolled, passed = None, False, False

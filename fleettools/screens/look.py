@@ -334,6 +334,27 @@ class Look(Wordings, dict=True, kw_only=True):
         return False
 
 
+def drawn(name: str, prompt: str, busy: str | None, error: str | None, composer: str | None) -> Look:
+    """The look of an agent that no file describes, from a few places over one line.
+
+    A composer that looks as a prompt does is one only while nothing stands below it.
+    """
+    items = {"error": [f"(?:{error.lstrip('^')})"]} if error else {}
+    if busy:
+        items["busy"] = [f".*(?:{busy.lstrip('^')})"]
+    typed = ComposerLook()
+    if composer:
+        line = composer.lstrip("^").rstrip("$").rstrip(" ")
+        typed = ComposerLook(
+            frames=["line"], line=f"(?:{line})(?: (.*))?$", last=composer.lstrip("^") == prompt.lstrip("^")
+        )
+    asked = Prompt(head=f"(?:{prompt.lstrip('^')})(.*\\S.*)", more="(?!)")
+    return Look(
+        name=name, prompts=[asked], composer=typed, items=items,
+        busy=[busy] if busy else [], capabilities=["bareReplies"], bracketed_paste=False,
+    )  # fmt: skip
+
+
 def _rules(kind: Kind, wordings: dict[Cause, list[str]]) -> list[Rule]:
     made = []
     for cause, phrases in wordings.items():

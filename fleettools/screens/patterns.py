@@ -45,11 +45,12 @@ class Rules(msgspec.Struct, frozen=True):
     error: Kind = Kind()
     exhausted: Kind = Kind()
     min_turn_seconds: float = 2
+    drawn: bool = False  # the profile says how its agent draws
 
     @property
     def configured(self) -> bool:
-        """Whether the profile has patterns of its own."""
-        return bool(self.error.own or self.exhausted.own)
+        """Whether the profile has patterns of its own, or a look."""
+        return bool(self.drawn or self.error.own or self.exhausted.own)
 
 
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()]|\{(\d*)(?:,(\d*))?\}", re.DOTALL)

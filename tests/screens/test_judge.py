@@ -7,10 +7,10 @@ from typing import get_args
 import drawing
 import pytest
 
-from fleettools import records
+from fleettools import config, records
 from fleettools.adapters import agentfiles
 from fleettools.screens.blocks import Screen
-from fleettools.screens.case import WHY
+from fleettools.screens.case import WHY, Earlier
 from fleettools.screens.causes import rule_of
 from fleettools.screens.judge import judge, screen_id, weigh
 from fleettools.screens.patterns import Kind, Own, Rules
@@ -322,3 +322,39 @@ def test_at_is_the_look_that_first_showed_the_text_and_says_when_nothing_tells()
 def test_a_pane_that_is_a_member_no_more_is_stale() -> None:
     found = verdict("claude", None, unmarked=True)
     assert (found.outcome, found.unmarked) == ("stale", True)
+
+
+# Rule: of an agent that nobody described each failure is an event of its own; the same one seen again is no new one.
+def test_the_failures_of_an_unknown_agent_are_counted_within_a_run() -> None:
+    looks = [
+        ("$ agent\nworking", "completed", "legacy:0"),
+        ("$ agent\nworking\nAPI Error: 529", "backend_error", "legacy:1"),
+        ("$ agent\nworking\nAPI Error: 529", "backend_error", "legacy:1"),
+        ("$ agent\nworking\nAPI Error: 529\nsecond try\nall well", "stale", "legacy:1"),
+        ("working\nAPI Error: 529\nsecond try\nall well\nthird\nAPI Error: 529", "backend_error", "legacy:2"),
+        ("third\nAPI Error: 529\nfourth\nAPI Error: 529", "backend_error", "legacy:3"),
+        ("\n".join(f"line {i}" for i in range(30)), "completed", "legacy:3"),
+    ]
+    earlier = None
+    for text, outcome, screen in looks:
+        found = weigh(pane(None, text), None, Rules(), earlier=earlier)
+        assert (found.verdict.outcome, found.verdict.screen) == (outcome, screen), text
+        earlier = Earlier(text, found.failures)
+
+
+HOME = agentfiles.drawn("home", config.Drawn(prompt="^> ", busy="esc to stop", error="^!! ", composer="^> "))
+DRAWN = {
+    "at work": ("> do it\nhm ... esc to stop\n", "working", None),
+    "a reply": ("> do it\nAll done.\n\n> ", "completed", None),
+    "a failure of its own": ("> do it\n!! 503 the mill stands still\n\n> ", "backend_error", "server"),
+    "one that a reply introduces": ("> do it\nIt said:\n!! 503 the mill stands still\n\n> ", "completed", None),
+    "the failure of an older turn": ("> do it\n!! 503\n> again\nAll done.\n> and more", "completed", None),
+}
+
+
+# Rule: a few keys of a profile make an agent that no file describes a full member.
+@pytest.mark.parametrize(("text", "outcome", "cause"), DRAWN.values(), ids=DRAWN.keys())
+def test_a_look_of_a_profile_is_judged_as_an_agents_file_is(text: str, outcome: str, cause: str | None) -> None:
+    found = judge(pane(None, f"Home agent\n\n{text}", profile="home"), HOME, Rules(drawn=True))
+    assert (found.outcome, found.cause, found.coverage) == (outcome, cause, "configured")
+    assert found.screen and found.screen.endswith(":1")
