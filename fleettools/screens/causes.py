@@ -15,7 +15,7 @@ BODY = re.compile(r"""\{\s*\\?["']?(?:error|type|message|code|status|detail|erro
 REQUEST_ID = re.compile(r"(?i)\b(?:request[ -]?id|x-request-id|trace[ -]?id)\W{1,4}[\w:-]{6,}|\breq_[\w-]{6,}")
 
 # What a status code means by itself: what words say below counts first for those of `WEAK`.
-CODES = {401: "auth", 402: "credits", 403: "auth", 404: "model", 407: "request", 408: "network", 413: "context"}
+CODES = {401: "auth", 402: "credits", 403: "auth", 407: "request", 408: "network", 413: "context"}
 CODES |= {422: "request", 429: "rate_limit", 499: "network", 529: "overload"}
 WEAK = frozenset({400, 403, 404, 429})
 

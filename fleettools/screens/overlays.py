@@ -174,4 +174,4 @@ def _heads(line: str, look: Look) -> bool:
 
 def _abuts(lines: list[str], top: int) -> bool:
     """Whether what stands above ends so close by that it may go on below."""
-    return any(lines[max(top - GAP, 0) : top])
+    return top < GAP or any(lines[top - GAP : top])

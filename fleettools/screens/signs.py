@@ -6,6 +6,7 @@ from fleettools.screens.items import Item
 from fleettools.screens.look import compiled
 from fleettools.screens.sgr import squeezed
 
+_BACK = r"(?i)\besc(?:ape)?[\])]?:? (?:to )?(?:go back|back|close|exit|quit|clear)\b"
 _SHELL = r"[\w.-]+@[\w.-]+[: ][^\n]*[$#%❯](?: .*)?$|(?:bash|sh|zsh)-[\d.]+[$#](?: .*)?$|➜ +\S"
 
 
@@ -69,13 +70,15 @@ def _is_over(case: Case) -> bool:
     kinds = [item.kind for item in screen.items]
     if kinds and (kinds[-1] == "stop" or evidence.is_marked(screen)):
         return True
+    if kinds and kinds[-1] in ("reply", "plain") and screen.cover and compiled(_BACK).search(screen.cover.line):
+        return True  # questions are cancelled or denied; one goes back from what one has opened
     return bool(evidence.failing(screen, []))
 
 
 def covered(case: Case) -> Outcome | None:
     """Something that a person opened hides the turn's end."""
     cover = case.screen.cover
-    if cover is not None and cover.kind == "popup" and cover.hides:
+    if cover is not None and cover.kind == "popup" and cover.hides and _footer_sign(case) is None:
         return Outcome("stale", "a list that a person opened may hide the turn's end", cover.line)
     return None
 
@@ -83,17 +86,23 @@ def covered(case: Case) -> Outcome | None:
 def busy_line(case: Case) -> str | None:
     """The line that shows that the agent is at work."""
     screen, look = case.screen, case.screen.look
-    if look.busy:
-        rows = screen.footer if screen.frame else screen.lines[screen.end :]
-        for line in rows:
-            if look.busy_sign.search(line):
-                return line
+    if (line := _footer_sign(case)) is not None:
+        return line
     items = screen.telling
     if items and items[-1].kind == "busy":
         return items[-1].lines[0]
     if look.streams and screen.frame is None and screen.lines and not screen.fresh and not left(case):
         return items[-1].lines[-1] if items else screen.lines[-1]
     return None
+
+
+def _footer_sign(case: Case) -> str | None:
+    """The line in the composer or below it that shows work."""
+    screen, look = case.screen, case.screen.look
+    if not look.busy:
+        return None
+    rows = screen.footer if screen.frame else screen.lines[screen.end :]
+    return next((line for line in rows if look.busy_sign.search(line)), None)
 
 
 def working(case: Case) -> Outcome | None:
