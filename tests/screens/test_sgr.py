@@ -44,8 +44,9 @@ def test_ink_runs_over_line_ends_until_it_is_taken_back() -> None:
 
 @pytest.mark.parametrize(
     ("colour", "warm", "red"),
-    [((255, 0, 0), True, True), ((255, 215, 0), True, False), ((243, 139, 168), True, True), ((0, 205, 0), False, False),
-     ((148, 148, 148), False, False), ((153, 153, 255), False, False), (None, False, False)],
+    [((255, 0, 0), True, True), ((255, 215, 0), True, False), ((243, 139, 168), True, True),
+     ((0, 205, 0), False, False), ((148, 148, 148), False, False), ((153, 153, 255), False, False),
+     (None, False, False)],
 )  # fmt: skip
 def test_what_is_a_colour_of_failures(colour: tuple[int, int, int] | None, warm: bool, red: bool) -> None:
     assert (is_warm(colour), is_red(colour), hue(colour) == "warm") == (warm, red, warm)
