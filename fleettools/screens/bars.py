@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from fleettools.screens.items import BARE, Asked, Item, parse
 from fleettools.screens.look import Look, said
-from fleettools.screens.sgr import RGB, hue, is_red, pieces
+from fleettools.screens.sgr import RGB, colour_before, hue, is_red, pieces
 
 
 class Bars(NamedTuple):
@@ -62,7 +62,8 @@ def _groups(lines: list[str], end: int, bar: str) -> list[tuple[int, int]]:
 
 
 def _colour(raw: list[str], row: int, bar: str) -> RGB | None:
-    return next((ink.colour for piece, ink in pieces(raw, row) if bar in piece), None)
+    said = colour_before(raw[row], raw[row].find(bar))
+    return said or next((ink.colour for piece, ink in pieces(raw, row) if bar in piece), None)
 
 
 def _is_failure(lines: list[str], item: Item, after: int, end: int, prompts: list[Asked], look: Look) -> bool:

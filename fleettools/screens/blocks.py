@@ -22,6 +22,7 @@ class Screen:
         self.text = text
         self.look = look
         self.coloured = "\x1b[" in text
+        self._inked: dict[int, list[tuple[str, Ink]]] = {}
         self.lines = _without_bar(lines_of(text), look.scrollbar) if look.scrollbar else lines_of(text)
         self.frame = composer.find(self.lines, look.composer)
         self.cover = overlays.find(self.lines, self.frame, look)
@@ -62,19 +63,15 @@ class Screen:
         return self.lines[self.frame.top :] if self.frame else []
 
     @cached_property
-    def _asked_words(self) -> list[str]:
-        """The squeezed words of each prompt."""
-        return [squeezed(asked.text) for asked in self.prompts]
-
-    @property
     def prompt(self) -> str:
         """The squeezed words of the last prompt, "" when none is on the screen."""
-        return self._asked_words[-1] if self.prompts else ""
+        return squeezed(self.prompts[-1].text) if self.prompts else ""
 
     @property
     def ordinal(self) -> int:
         """The last prompt's place among equal ones on the screen, from 1; 0 without a prompt."""
-        return self._asked_words.count(self.prompt) if self.prompts else 0
+        first, words = self.prompts[-1].text[:1] if self.prompts else "", self.prompt
+        return sum(each.text[:1] == first and squeezed(each.text) == words for each in self.prompts)
 
     @property
     def start(self) -> int:
@@ -232,7 +229,7 @@ class Screen:
         inks = [
             burning(ink.colour)
             for row in range(item.row, item.row + min(len(item.lines), _LAST_WORDS))
-            for piece, ink in pieces(self.raw, row)
+            for piece, ink in self._pieces(row)
             if any(map(str.isalnum, piece))
         ]
         glyph = self.lines[item.row][: item.column].strip()
@@ -240,12 +237,17 @@ class Screen:
 
     def _glyph_burns(self, item: Item) -> bool:
         return item.kind == "own" or next(
-            (is_warm(ink.colour) for piece, ink in pieces(self.raw, item.row) if piece.strip()), False
+            (is_warm(ink.colour) for piece, ink in self._pieces(item.row) if piece.strip()), False
         )
+
+    def _pieces(self, row: int) -> list[tuple[str, Ink]]:
+        if row not in self._inked:
+            self._inked[row] = pieces(self.raw, row)
+        return self._inked[row]
 
     def _ink(self, item: Item) -> Ink:
         at = 0
-        for piece, ink in pieces(self.raw, item.row):
+        for piece, ink in self._pieces(item.row):
             at += len(piece)
             if at > item.column and WORDS.search(piece[max(len(piece) - (at - item.column), 0) :]):
                 return ink

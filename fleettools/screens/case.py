@@ -48,13 +48,21 @@ class Outcome(NamedTuple):
 class Case:
     """One pane before the judge."""
 
-    def __init__(self, pane: records.Pane, look: Look | None, rules: Rules, earlier: Earlier | None = None) -> None:
+    def __init__(
+        self, pane: records.Pane, look: Look | None, rules: Rules, earlier: Earlier | None = None, explain: bool = False
+    ) -> None:
         self.pane, self.look, self.rules, self.earlier = pane, look, rules, earlier
         self.failures = 0  # of an unknown agent, by the end of this look
-        self.notes: list[str] = []
+        self.busy: list[str | None] = []  # the sign of work, once it has been looked for
+        self.notes: list[str] | None = [] if explain else None  # what a person is told; it costs time to write
         self.search = Search()
         self.screen = Screen(pane.text or "", look or Look(name=pane.agent or ""))
         self.path: records.Path = "block" if self.screen.prompts else "raw"
+
+    def note(self, text: str) -> None:
+        """Tell a person something, when one asked."""
+        if self.notes is not None:
+            self.notes.append(text)
 
     @property
     def is_fast(self) -> bool:

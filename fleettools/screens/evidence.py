@@ -198,7 +198,7 @@ def is_earned(screen: Screen, items: list[Item]) -> bool:
     )
 
 
-def failing(screen: Screen, notes: list[str]) -> list[Item]:
+def failing(screen: Screen, notes: list[str] | None = None) -> list[Item]:
     """The items at the block's end that are the agent's own failure, last first; empty when there is none."""
     items = [item for item in screen.telling if item.kind != "busy"]
     at = len(items) - 1
@@ -218,7 +218,7 @@ def failing(screen: Screen, notes: list[str]) -> list[Item]:
             break  # a remark above a failure is none of it
         doubt = doubt_of(Candidate(screen, items, at, sign))
         if doubt is not None:
-            notes.append(f"{_shown(items[at])}: {doubt.value}")
+            _note(notes, items[at], doubt.value)
             if doubt is Doubt.COLOUR and not run and at > 0 and screen.burns(items[at - 1]):
                 at -= 1  # a remark on the failure above it
                 continue
@@ -230,9 +230,14 @@ def failing(screen: Screen, notes: list[str]) -> list[Item]:
     run = trailing + run
     confirm = screen.look.confirm
     if confirm and not _confirmed(confirm, run):
-        notes.append(f"{_shown(run[-1])}: not followed by what the agent says after its failures")
+        _note(notes, run[-1], "not followed by what the agent says after its failures")
         return []
     return run
+
+
+def _note(notes: list[str] | None, item: Item, why: str) -> None:
+    if notes is not None:  # writing them costs more than the judgement
+        notes.append(f"{_shown(item)}: {why}")
 
 
 def sign_of(screen: Screen, items: list[Item], at: int) -> Sign | None:

@@ -13,11 +13,12 @@ BARE = frozenset({"end", "chrome"})
 class Item:
     """One thing the agent drew: its kind, the row of its head, where its words begin, and its lines."""
 
-    __slots__ = ("_words", "column", "kind", "lines", "output", "paragraphs", "row")
+    __slots__ = ("_text", "_words", "column", "kind", "lines", "output", "paragraphs", "row")
 
     def __init__(self, kind: str, row: int, column: int, line: str) -> None:
         self.kind, self.row, self.column = kind, row, column
         self.lines = [line]
+        self._text: str | None = None  # kept once they are asked for, when all lines are there
         self._words: str | None = None
         self.paragraphs = 1
         self.output = False
@@ -25,8 +26,10 @@ class Item:
     @property
     def text(self) -> str:
         """Its words on one line, the glyph left out."""
-        first = self.lines[0][self.column :]
-        return " ".join((first.strip(), *(line.strip() for line in self.lines[1:])))
+        if self._text is None:
+            first = self.lines[0][self.column :].strip()
+            self._text = " ".join([first, *[line.strip() for line in self.lines[1:]]]) if self.lines[1:] else first
+        return self._text
 
     @property
     def opening(self) -> str:

@@ -37,9 +37,9 @@ def weigh(
 
     `earlier` is the look before at the pane of an unknown agent: what stood there then is no new failure.
     """
-    case = Case(pane, look, rules, earlier)
+    case = Case(pane, look, rules, earlier, explain)
     found = _outcome(case)
-    notes = [scrubbed(note) for note in (*_seen(case.screen), *case.notes)] if explain else []
+    notes = [scrubbed(note) for note in (*_seen(case.screen), *(case.notes or ()))] if explain else []
     return Judgement(_verdict(case, found), notes, case.search.over, case.failures)
 
 
@@ -202,7 +202,8 @@ def _coverage(case: Case) -> records.Coverage:
 
 def _block(screen: Screen) -> str | None:
     """The hash of what the turn itself drew, None while it has drawn nothing."""
-    drawn = "".join(item.words for item in evidence.drawn(screen)).translate(_FRAMES)
+    drawn = "".join([item.words for item in evidence.drawn(screen)])
+    drawn = drawn if drawn.isascii() else drawn.translate(_FRAMES)
     return hashlib.sha256(drawn.encode(errors="replace")).hexdigest()[:16] if drawn else None
 
 

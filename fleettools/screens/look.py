@@ -263,6 +263,14 @@ class Look(Wordings, dict=True, kw_only=True):
         return any_of(self.questions)
 
     @cached_property
+    def _question_lines(self) -> re.Pattern[str]:
+        return re.compile(self.question.pattern, re.MULTILINE)
+
+    def asks(self, text: str) -> bool:
+        """Whether some line of a text may be a question: one search in place of one a line."""
+        return self._question_lines.search(text) is not None
+
+    @cached_property
     def menu(self) -> re.Pattern[str]:
         """Matches a line of a dialog that only a person opens."""
         return any_of(self.menus)

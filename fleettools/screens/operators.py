@@ -27,7 +27,7 @@ def anywhere(case: Case, lines: list[str], legacy: tuple[Own, ...]) -> Outcome |
     """The failure that a pattern finds in the lines of an agent that nobody described; `legacy` is looked for, too."""
     for kind, own in (*_kinds(case), ("backend_error", legacy)):
         for pattern, hit in case.search.hits(own, lines):
-            case.notes.append(f"{pattern.key}: tried on {len(lines)} lines; {'matched' if hit else 'no match'}")
+            case.note(f"{pattern.key}: tried on {len(lines)} lines; {'matched' if hit else 'no match'}")
             if hit:
                 return found(case, kind, pattern, hit.line, lines)
     return None
@@ -51,10 +51,10 @@ def _counts(case: Case, items: list[Item], at: int, pattern: Own, hit: Hit | Non
     item = items[at]
     where = f"{pattern.key}: tried on row {item.row + 1}"
     if hit is None:
-        case.notes.append(f"{where}: no match")
+        case.note(f"{where}: no match")
         return False
     against = "" if pattern.anywhere else _against(case, items, at, hit)
-    case.notes.append(f"{where}: matched" + (f", but {against}" if against else ""))
+    case.note(f"{where}: matched" + (f", but {against}" if against else ""))
     return not against
 
 

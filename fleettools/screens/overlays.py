@@ -67,7 +67,7 @@ def _picker(lines: list[str], frame: Frame, look: Look) -> Cover | None:
     """A dialog with a field to search in, which looks like a composer: the keys below it choose and close."""
     for row in range(frame.bottom, min(frame.bottom + 3, len(lines))):
         keys = " ".join(line.strip() for line in lines[row : row + 2])
-        if compiled(_CHOOSES).search(keys) and compiled(_CLOSES).search(keys):
+        if "sc" in keys and compiled(_CHOOSES).search(keys) and compiled(_CLOSES).search(keys):
             return Cover("dialog", _top(lines, frame.top, look), lines[row], False)
     return None
 
@@ -75,6 +75,8 @@ def _picker(lines: list[str], frame: Frame, look: Look) -> Cover | None:
 def _table(lines: list[str], frame: Frame) -> Cover | None:
     """A table of keys and their meaning above the composer."""
     rows = range(max(frame.top - FOOT, 0), frame.top)
+    if not any("+" in line for line in lines[rows.start : rows.stop]):
+        return None  # a table names keys such as Ctrl+G; asked first, since counting costs more
     cells = {row: len(compiled(_CELL).findall(lines[row])) for row in rows if lines[row]}
     wide = [row for row, count in cells.items() if count > 1]
     if sum(cells[row] for row in wide) < _CELLS:
@@ -87,7 +89,10 @@ def _table(lines: list[str], frame: Frame) -> Cover | None:
 
 def _popup(lines: list[str], frame: Frame, look: Look) -> Cover | None:
     """The list that a composer offers for a command or a name that is typed, above it or in its frame."""
-    if sum(bool(compiled(_COMMAND).match(line)) for line in frame.text.split("\n")) > 2:
+    text = frame.text
+    if "/" not in text and "@" not in text:
+        return None
+    if sum(bool(compiled(_COMMAND).match(line)) for line in text.split("\n")) > 2:
         return Cover("popup", frame.top, lines[frame.top], _abuts(lines, frame.top))
     words = composer.state(frame, look.composer).text
     if not (words.startswith(("/", "@")) or " @" in words):
@@ -116,9 +121,11 @@ def _editor(lines: list[str]) -> Cover | None:
 
 def _dialog(lines: list[str], look: Look) -> Cover | None:
     row = len(lines) - 1
-    for at in range(row, max(row - _HIGHEST, -1), -1):
+    named = bool(look.questions) and look.asks("\n".join(lines[-_HIGHEST:]))
+    for at in range(row, max(row - (_HIGHEST if named else FOOT), -1), -1):
         line = lines[at]
-        if line and (look.question.search(line) or (at > row - FOOT and not look.streams and _waits(lines, at, look))):
+        asked = named and look.question.search(line)
+        if line and (asked or (at > row - FOOT and not look.streams and _waits(lines, at, look))):
             top = _top(lines, at, look)
             # One in a box of its own lies over the turn; one below a rule pushes the turn up.
             return Cover("dialog", top, line, lines[top].lstrip()[:1] in "╭┌┏" and _abuts(lines, top))

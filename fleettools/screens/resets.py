@@ -95,6 +95,8 @@ def read(text: str, at_ms: int, tz: str | None, brief: bool = False) -> int | No
 
 def passed(text: str, at_ms: int, tz: str | None) -> bool:
     """Whether the text names a moment that has just passed: its next one is beyond the window of the limit."""
+    if not _hints(text):
+        return False
     text = _flat(text)
     if _epoch(text, at_ms, tz) is not None or _iso(text, at_ms, tz) is not None:
         return False

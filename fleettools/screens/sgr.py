@@ -71,6 +71,14 @@ def pieces(raw: list[str], row: int) -> list[tuple[str, Ink]]:
     return [piece for piece in found if piece[0]]
 
 
+def colour_before(line: str, column: int) -> RGB | None:
+    """The colour that the line itself sets last before a column of its raw text; None when it sets none."""
+    ink = PLAIN
+    for codes in _PIECE.findall(line, 0, max(column, 0)):
+        ink = _dipped(ink, codes)
+    return ink.colour
+
+
 def several_hues(text: str) -> bool:
     """Whether visible text is drawn in more than one hue."""
     ink, seen = PLAIN, set[str]()

@@ -25,7 +25,7 @@ def asking(case: Case) -> Outcome | None:
         return found
     if _is_named(case) or not _is_over(case):
         return Outcome("blocked", "the agent asks a person something", cover.line)
-    if cover.hides or not evidence.failing(screen, []):
+    if cover.hides or not evidence.failing(screen):
         return Outcome("stale", "a dialog that a person opened stands over the screen", cover.line)
     return None
 
@@ -72,7 +72,7 @@ def _is_over(case: Case) -> bool:
         return True
     if kinds and kinds[-1] in ("reply", "plain") and screen.cover and compiled(_BACK).search(screen.cover.line):
         return True  # questions are cancelled or denied; one goes back from what one has opened
-    return bool(evidence.failing(screen, []))
+    return bool(evidence.failing(screen))
 
 
 def covered(case: Case) -> Outcome | None:
@@ -85,6 +85,12 @@ def covered(case: Case) -> Outcome | None:
 
 def busy_line(case: Case) -> str | None:
     """The line that shows that the agent is at work."""
+    if not case.busy:
+        case.busy.append(_busy_line(case))
+    return case.busy[0]
+
+
+def _busy_line(case: Case) -> str | None:
     screen, look = case.screen, case.screen.look
     if (line := _footer_sign(case)) is not None:
         return line
