@@ -26,6 +26,8 @@ Cause = Literal[
 ]  # fmt: skip
 Coverage = Literal["configured", "bundled", "unseen", "legacy"]
 Path = Literal["block", "raw", "fast"]
+# Rules of a verdict that others go by: no more than the baseline, a screen without a turn, and words no list knows.
+BASELINE, CLEARED, PLACE = "baseline", "cleared", "place"
 Role = Literal["member", "lead"]
 Source = Literal["screen", "hook", "log"]
 State = Literal["starting", "idle", "busy", "blocked", "done", "failed", "backend_error", "released"]

@@ -86,9 +86,9 @@ def _stale(case: Case) -> Outcome | None:
     old = Case(msgspec.structs.replace(case.pane, text=turn.baseline, turn=None), case.look, case.rules)
     found = _failed(old)
     if found is None:
-        return Outcome("idle", "nothing is new since the baseline", pattern="baseline")
+        return Outcome("idle", "nothing is new since the baseline", pattern=records.BASELINE)
     reason = "nothing is new since the baseline, which holds an old failure"
-    return Outcome("stale", reason, found.line, pattern="baseline")
+    return Outcome("stale", reason, found.line, pattern=records.BASELINE)
 
 
 def _failed(case: Case) -> Outcome | None:

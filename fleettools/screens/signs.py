@@ -1,5 +1,6 @@
 """What an agent shows while a turn goes on or stands still: at work, trying again, asking, stopped."""
 
+from fleettools import records
 from fleettools.screens import causes, composer, evidence
 from fleettools.screens.case import Case, Outcome, is_long_wait
 from fleettools.screens.items import Item
@@ -172,7 +173,11 @@ def _footer_words(case: Case, busy: str) -> str:
 def begun_anew(case: Case) -> Outcome | None:
     """A person has begun a conversation anew, and no turn has followed."""
     line = case.screen.anew
-    return Outcome("idle", "a person began a conversation anew", line, stopped=True) if line else None
+    return (
+        Outcome("idle", "a person began a conversation anew", line, pattern=records.CLEARED, stopped=True)
+        if line
+        else None
+    )
 
 
 def empty(case: Case) -> Outcome | None:
@@ -180,7 +185,7 @@ def empty(case: Case) -> Outcome | None:
     if case.screen.prompts or case.screen.telling:
         return None
     if case.screen.fresh:
-        return Outcome("idle", "no turn yet", stopped=True)
+        return Outcome("idle", "no turn yet", pattern=records.CLEARED, stopped=True)
     if case.pane.turn or case.screen.asked:
         return Outcome("stale", "nothing is on the screen that would tell of the turn")
     return Outcome("idle", "nothing is on the screen")
@@ -196,7 +201,7 @@ def stopped(case: Case) -> Outcome | None:
     if not items and screen.prompts and any(item.kind == "end" for item in screen.items):
         return Outcome("idle", "the turn ended and nothing was drawn in it", stopped=True)
     if screen.fresh and not (items and items[-1].kind == "error"):
-        return Outcome("idle", "no turn yet", stopped=True)
+        return Outcome("idle", "no turn yet", pattern=records.CLEARED, stopped=True)
     if _is_offer_gone(case, items):
         return Outcome("idle", "a person stopped the turn; its prompt stands in the composer again", stopped=True)
     if screen.prompts and not screen.items and screen.frame and screen.look.always_busy:

@@ -14,7 +14,7 @@ from fleettools.policy.accounts.usage import UsageState, heard, usage_key
 from fleettools.policy.members import hearing, marking, roster
 from fleettools.policy.members.roster import Answer
 from fleettools.policy.members.wordings import MOST as MOST_WORDINGS
-from fleettools.policy.members.wordings import PLACE, Wording, wording_key
+from fleettools.policy.members.wordings import Wording, wording_key
 from fleettools.seen import Seen
 from fleettools.services.members import commit
 from fleettools.services.ports import Messages
@@ -48,7 +48,7 @@ class Resolver:
         if not answer.known:
             self._warn(seen, answer)
         changes = _changes(answer)
-        if changes["resolved"] and changes.get("pattern", seen.pattern) == PLACE:
+        if changes["resolved"] and changes.get("pattern", seen.pattern) == records.PLACE:
             self._worded(seen.agent, changes.get("line", seen.line), at.ms)
         yield self._said(line, seen.profile, changes)
 

@@ -71,7 +71,7 @@ def _verdict(number: int) -> str:
 
 def test_a_reply_is_collected_with_its_text_and_without_secrets(desk: Desk) -> None:
     _deliver(open_store(desk.env["FLEET_STATE"], print), 3)
-    replied = desk.run("reply", "t3", stdin="key sk-abcdefghijklmnop is in the log\n")
+    replied = desk.run("reply", "t3", stdin="key sk-ant-api03-Ab3dEf5hIj7lMn9pQr1sTu is in the log\n")
     assert (replied.status, [r["by"] for r in replied.records]) == (0, ["reply"])
     assert [r["reply"] for r in desk.run("collect").records] == ["key [secret] is in the log"]
     assert desk.run("collect").records == []

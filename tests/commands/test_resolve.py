@@ -118,9 +118,38 @@ def test_old_errors_of_two_panes_of_one_window_stay_without_a_moment(desk: Desk)
     """Nothing tells when they were drawn, so a store that never saw the panes before must not take them for news."""
     failed(desk, 2, 0, 1)
     for _ in range(2):
-        seen = desk.look("resolve")
+        seen = desk.look("resolve", "correlate")
+        assert {record["type"] for record in seen} == {"verdict"}
         assert [(v["outcome"], v["undated"], v["resolved"]) for v in seen] == [("backend_error", True, True)] * 2
         desk.now_ms += 30_000
+
+
+def test_errors_drawn_since_the_last_run_are_an_incident_though_the_panes_share_a_window(desk: Desk) -> None:
+    panes = [desk.agent(agent="claude", profile="claude-a", name=name) for name in "ab"]
+    desk.tmux("join-pane", "-d", "-s", panes[1][0], "-t", panes[0][0])
+    for pane in panes:
+        at_work(desk, pane)
+    desk.look("resolve", "correlate")
+    desk.now_ms += 30_000
+    for pane in panes:
+        desk.signal(pane, FAIL, "API Error")
+    seen = desk.look("resolve", "correlate")
+    assert [len(record["evidence"]) for record in seen if record["type"] == "incident"] == [2]
+
+
+def test_cron_slower_than_a_minute_marks_its_members_and_makes_no_incident(desk: Desk) -> None:
+    """The middle of two runs 5 minutes apart lies further back than the window."""
+    panes = [desk.agent(agent="claude", profile="claude-a", name=name) for name in "ab"]
+    desk.tmux("join-pane", "-d", "-s", panes[1][0], "-t", panes[0][0])
+    for pane in panes:
+        at_work(desk, pane)
+    desk.look("resolve", "correlate")
+    desk.now_ms += 300_000
+    for pane in panes:
+        desk.signal(pane, FAIL, "API Error")
+    seen = desk.look("resolve", "correlate")
+    assert [(v["type"], v["at"]) for v in seen] == [("verdict", stamp(NOON + 150_000))] * 2
+    assert set(members(desk).values()) == {"backend_error"}
 
 
 def test_an_error_between_two_runs_from_cron_lies_in_the_middle(desk: Desk) -> None:

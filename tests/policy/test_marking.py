@@ -3,12 +3,11 @@
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from looks import SERVER, T0, after, at, look, run, sent
+from looks import T0, after, at, look, run, sent
 
 from fleettools import records
 from fleettools.policy.members import handover, marking, roster
-from fleettools.policy.members.roster import Answer, MemberState
-from fleettools.records import Verdict
+from fleettools.policy.members.roster import Answer
 
 
 @pytest.mark.parametrize(
@@ -56,15 +55,6 @@ def test_a_new_prompt_in_a_failed_members_pane_reinstates_it(failure: str, outco
     assert member is not None
     assert (member.state, member.failure_reason) == (state, "new" if state == "failed" else None)
     assert answer.event != after(failure).turn.event  # type: ignore[union-attr]
-
-
-def test_no_prompt_is_delivered_to_a_member_that_cannot_take_it() -> None:
-    released, _ = roster.release(after("idle"), "let go", "release", T0, {})
-    refusing = [None, released, after("failed"), after("backend_error"), after("exhausted"), after("blocked")]
-    refusing.append(run(look("working", gone=True, at=1), member=after("working"))[0])
-    refusing.append(handover.open_ticket(after("idle"), "t1", "", T0))
-    assert all(handover.may_be_sent(member, T0 + 1) for member in refusing)
-    assert not any(handover.may_be_sent(after(outcome), T0 + 1) for outcome in ("idle", "completed"))
 
 
 def test_the_same_look_again_changes_nothing_and_says_the_same() -> None:
@@ -127,13 +117,6 @@ class TestTicket:
         assert (answer.resolved, member.state, member.failure_reason) == (False, "done", None)
         assert run(look(outcome, "do:1", at=13), member=member)[1].resolved is False
 
-    def test_a_reply_makes_the_member_done_and_its_later_verdict_lose(self) -> None:
-        member = handover.replied(sent(after("idle")), "t1", T0 + 11_000)
-        assert member is not None and member.state == "done"
-        member, answer, asked = run(look("working", "do:1", at=12), look("backend_error", "do:1", at=13), member=member)
-        assert member is not None
-        assert (member.state, answer.resolved, asked) == ("done", False, [])
-
     def test_the_agents_own_stop_mark_settles_it_as_stopped_by_a_person(self) -> None:
         looks = look("working", "do:1", at=11), look("idle", "do:1", at=12, stopped=True)
         member, answer, asked = run(*looks, member=sent(after("idle")))
@@ -195,23 +178,6 @@ class TestTicket:
         assert asked == ["t2 verdict completed", "t1 verdict failed"]
         assert member is not None and not member.earlier
 
-    def test_a_prompt_that_did_not_go_in_leaves_the_turn_before(self) -> None:
-        before = after("working", "completed")
-        opened = handover.open_ticket(before, "t1", "", T0)
-        assert handover.withdraw(opened, before, "t1", T0) == (before, False)
-
-    def test_a_look_that_sees_its_prompt_is_as_good_as_fleet_sends_own(self) -> None:
-        """The new prompt may fail before fleet-send has its proof; its error must not wait, nor count twice."""
-        before = after("idle")
-        opened = handover.open_ticket(before, "t1", "", T0)
-        member, answer, asked = run(look("backend_error", "do:1", at=1), member=opened)
-        assert member is not None
-        assert (answer.event, member.state, asked) == ("t1", "backend_error", ["t1 verdict backend_error"])
-        proven, submitted = handover.withdraw(member, before, "t1", T0 + 2_000)
-        assert proven is not None and submitted
-        assert proven.state == "backend_error"
-        assert run(look("backend_error", "do:1", at=3), member=proven)[1].event == "t1"
-
     def test_until_then_the_screen_shows_what_was_before(self) -> None:
         before = after("working", "completed")
         opened = handover.open_ticket(before, "t1", "", T0 + 5_000)
@@ -237,13 +203,6 @@ def test_released_never_returns_though_its_pane_lives() -> None:
     member, seen, _ = run(look("working", "new:1", at=9), member=released)
     assert (member, seen.resolved, seen.known) == (released, False, False)
     assert roster.release(released, "again", "release", T0, {})[1].resolved is False
-
-
-def test_release_settles_the_open_ticket() -> None:
-    _, answer = roster.release(sent(after("idle")), "let go", "release", T0, {})
-    assert [(ask.ticket, ask.by) for ask in answer.asks] == [("t1", "release")]
-    member, _ = roster.release(sent(after("idle")), "let go", "release", T0, {"t1": True})
-    assert member is not None and member.state == "released"
 
 
 @pytest.mark.parametrize(
@@ -304,159 +263,10 @@ class TestRespawn:
         assert member is not None and (member.state, answer.resolved) == ("busy", True)
 
 
-class TestSpawned:
-    """A spawned member is starting until a look at its pane says more, whichever comes first."""
-
-    def test_the_first_look_follows(self) -> None:
-        spawned = MemberState(server=SERVER, target="%3", pid=30, state="starting", since_ms=T0, joined_ms=T0)
-        assert roster.starting(None, spawned) == spawned
-        assert run(look("idle", None, at=1), member=spawned)[0].state == "idle"  # type: ignore[union-attr]
-
-    def test_a_look_that_was_faster_stays(self) -> None:
-        spawned = MemberState(server=SERVER, target="%3", pid=30, state="starting", since_ms=T0, joined_ms=T0)
-        assert roster.starting(after("working"), spawned).state == "busy"
-
-    def test_what_an_earlier_process_left_does_not(self) -> None:
-        spawned = MemberState(server=SERVER, target="%3", pid=31, state="starting", since_ms=T0, joined_ms=T0)
-        assert roster.starting(after("backend_error"), spawned) == spawned
-
-
-def inferred(outcome: str = "completed", screen: str = "fix:1", block: str | None = "b", **more: object) -> Verdict:
-    """A look at an end that is only inferred."""
-    return look(outcome, screen, block=block, proved=False, **more)
-
-
-class TestProof:
-    """An end that is only inferred counts when a second look, 2 s later, shows that nothing more was drawn."""
-
-    def test_until_then_the_member_is_busy_and_nothing_is_settled(self) -> None:
-        looks = look("working", "do:1", at=11), inferred(screen="do:1", at=12), inferred(screen="do:1", at=13, ms=999)
-        member, answer, asked = run(*looks, member=sent(after("idle")))
-        assert member is not None
-        assert (member.state, answer.resolved, answer.event, asked) == ("busy", False, "t1", [])
-
-    def test_the_second_look_says_what_the_first_one_saw(self) -> None:
-        first = inferred("failed", at=12, ms=250, path="fast", reason="too fast", pattern="p", line="l")
-        later = inferred("completed", at=14, ms=250, path="block", reason="done")
-        member, answer, _ = run(look("working", at=11), first, later)
-        assert member is not None and answer.fields is not None
-        assert (member.state, member.failure_reason, answer.resolved) == ("failed", "too fast", True)
-        said = {name: answer.fields[name] for name in ("outcome", "reason", "path", "pattern", "line", "proved", "at")}
-        assert said == {
-            "outcome": "failed", "reason": "too fast", "path": "fast", "pattern": "p", "line": "l", "proved": True,
-            "at": first.ts,
-        }  # fmt: skip
-        assert run(later, member=member)[:2] == (member, answer._replace(reason="the same turn"))
-        assert run(first, member=member)[1].fields == answer.fields
-
-    @pytest.mark.parametrize(
-        "between",
-        [
-            pytest.param([inferred(block="more", at=3)], id="more is drawn"),
-            pytest.param([look("working", at=3)], id="it works"),
-            pytest.param([look("blocked", at=3)], id="it asks"),
-        ],
-    )
-    def test_what_happens_meanwhile_begins_the_wait_anew(self, between: list[Verdict]) -> None:
-        looks = [look("working"), inferred(at=2), *between, inferred(block=between[0].block or "b", at=4)]
-        member, answer, _ = run(*looks)
-        assert member is not None
-        assert (member.state, answer.resolved) == ("busy", False)
-
-    @pytest.mark.parametrize("outcome", ["completed", "backend_error", "failed"])
-    def test_an_end_mark_or_a_worded_failure_waits_for_nothing(self, outcome: str) -> None:
-        member, answer, _ = run(look("working"), inferred(at=1), look(outcome, at=2, block="b", reason="says so"))
-        assert member is not None and answer.fields is not None
-        assert (member.turn.outcome, answer.resolved) == (outcome, True)  # type: ignore[union-attr]
-        assert answer.fields["at"] == records.to_ts(T0 + 1_000)
-
-    def test_a_second_look_of_another_run_proves_it_however_late(self) -> None:
-        member, _, _ = run(inferred(at=1))
-        assert run(inferred(at=301), member=member)[1].resolved
-
-    def test_looks_are_apart_by_the_clock_that_never_steps(self) -> None:
-        first = inferred(at=100, boot="b", up=50.0)
-        for up, proved in ((51.9, False), (52.0, True)):
-            assert run(first, inferred(at=0, boot="b", up=up))[1].resolved is proved
-
-    def test_a_new_prompt_reinstates_though_its_end_is_in_doubt(self) -> None:
-        member, answer, _ = run(inferred(screen="more:1", at=5), member=after("backend_error"))
-        assert member is not None
-        assert (member.state, member.failure_reason, answer.resolved) == ("busy", None, False)
-
-    def test_a_turn_that_has_ended_stays_ended_while_a_worse_end_is_in_doubt(self) -> None:
-        error = inferred("backend_error", block="more", at=2, pattern="place", reason="x"), "done"
-        member, answer, _ = run(look("completed", at=1, block="b"), error[0])
-        assert member is not None
-        assert (member.state, answer.resolved) == ("done", False)
-        member, answer, _ = run(inferred("backend_error", block="more", at=4, reason="x"), member=member)
-        assert member is not None
-        assert (member.state, answer.resolved) == ("backend_error", True)
-
-    def test_work_that_draws_nothing_begins_no_turn(self) -> None:
-        """A spinner in the title, or a footer that counts, goes on for a moment after the end."""
-        ended = look("working"), look("backend_error", at=1, block="b")
-        member, answer, _ = run(*ended, look("working", at=2, block="b"))
-        assert member is not None
-        assert (member.state, answer.event) == ("backend_error", run(*ended)[1].event)
-        member, answer, _ = run(*ended, look("working", at=2, block="more"))
-        assert member is not None
-        assert (member.state, answer.event != run(*ended)[1].event) == ("busy", True)
-
-
-class TestWhen:
-    """An end is dated by the look that first showed it, and not before the last look without it."""
-
-    @pytest.mark.parametrize(
-        ("before", "at", "undated", "dated", "still"),
-        [
-            pytest.param(None, 4, None, 4, None, id="the first look takes what it is told"),
-            pytest.param(None, 10, True, 10, True, id="the first look, and nothing tells"),
-            pytest.param(2, 4, None, 4, None, id="after the last look without it"),
-            pytest.param(6, 4, None, 6, None, id="not before the last look without it"),
-            pytest.param(2, 10, True, 6, None, id="the middle, when nothing tells"),
-        ],
-    )
-    def test_its_moment(
-        self, before: int | None, at: int, undated: bool | None, dated: int, still: bool | None
-    ) -> None:
-        earlier = [] if before is None else [look("working", at=before)]
-        fields = {"at": 10, "undated": undated}
-        error = look("backend_error", **fields)
-        error.at = records.to_ts(T0 + 1000 * at)
-        later = look("backend_error", at=20)
-        later.at = later.ts
-        member, answer, _ = run(*earlier, error)
-        for told in (answer, run(later, member=member)[1]):
-            assert told.fields is not None
-            assert (told.fields["at"], told.fields["undated"]) == (records.to_ts(T0 + 1000 * dated), still)
-
-    def test_a_look_at_an_earlier_turn_is_one_without_it(self) -> None:
-        error = look("backend_error", "new:1", at=9)
-        error.at = records.to_ts(T0 + 1000)
-        answer = run(look("completed", at=5), error)[1]
-        assert answer.fields is not None and answer.fields["at"] == records.to_ts(T0 + 5000)
-
-    def test_one_at_another_process_of_the_pane_is_not(self) -> None:
-        error = look("backend_error", "new:1", at=9, pid=31)
-        error.at = records.to_ts(T0 + 1000)
-        answer = run(look("completed", at=5), error)[1]
-        assert answer.fields is not None and answer.fields["at"] == records.to_ts(T0 + 1000)
-
-    def test_a_wall_clock_that_steps_moves_nothing(self) -> None:
-        """An hour back, and an hour ahead: what the machine's uptime says is what counts."""
-        looks = [look("working", at=0, boot="b", up=10.0), look("backend_error", at=-3600, boot="b", up=11.0)]
-        looks += [look("working", "new:1", at=3600, boot="b", up=12.0), look("completed", "new:1", boot="b", up=13.0)]
-        member, answer, _ = run(*looks)
-        assert member is not None and member.turn is not None
-        assert (member.state, member.count, answer.resolved) == ("done", 2, True)
-        assert member.since_ms == T0 + 3_000
-
-
 class TestCleared:
     """A screen that a person cleared: the next prompt begins a turn, even the same one."""
 
-    CLEARED = look("idle", "none:0", at=5, stopped=True)
+    CLEARED = look("idle", "none:0", at=5, stopped=True, pattern="cleared")
 
     def test_the_same_prompt_again_is_another_turn(self) -> None:
         member, first, _ = run(look("backend_error"))
@@ -465,9 +275,16 @@ class TestCleared:
         member, again, _ = run(look("backend_error", at=9), member=member)
         assert member is not None and (again.event != first.event, member.count) == (True, 2)
 
+    def test_what_stands_above_it_is_no_prompt_that_follows(self) -> None:
+        """Where the agent keeps the old conversation in view, its last prompt stands above the new beginning."""
+        above = [look("idle", at=second, stopped=True, pattern="cleared") for second in (5, 9)]
+        member, answer, _ = run(look("completed"), *above)
+        assert member is not None and (member.count, answer.event) == (1, run(look("completed"))[1].event)
+        assert run(look("working", "fix:2", at=12), member=member)[0].count == 2  # type: ignore[union-attr]
+
     def test_an_open_ticket_ends_with_it(self) -> None:
         member = run(look("working", "do:1", at=11), member=sent(after("idle")))[0]
-        cleared = look("idle", "none:0", at=12, stopped=True)
+        cleared = look("idle", "none:0", at=12, stopped=True, pattern="cleared")
         assert run(cleared, member=member)[2] == ["t1 verdict failed"]
 
     def test_a_prompt_that_scrolls_away_below_a_stop_mark_is_not_cleared(self) -> None:

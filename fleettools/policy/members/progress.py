@@ -10,7 +10,8 @@ from fleettools.policy.members.ends import PROOF_MS, Doubt, End
 from fleettools.policy.members.roster import FAILED, STOPPED, Answer, MemberState, Settled, entered, settling
 from fleettools.policy.members.sightings import Sighting
 from fleettools.policy.members.tickets import Settlement
-from fleettools.policy.members.turns import AT_WORK, BASELINE, Fit, TurnState
+from fleettools.policy.members.turns import AT_WORK, Fit, TurnState
+from fleettools.records import BASELINE, CLEARED
 
 Kept = tuple[MemberState, Answer]
 FAILURES = frozenset({"backend_error", "exhausted"})
@@ -39,7 +40,7 @@ def of_the_turn(member: MemberState, sight: Sighting, settled: Settled, fit: Fit
         return member, Answer(fit.reason)
     else:
         after, answer = _under_way(member, sight, settled, fit, bare)
-    if answer.asks or late or seen.pattern == BASELINE:
+    if answer.asks or late or seen.pattern in (BASELINE, CLEARED):
         return after, answer
     return _drawn(after, sight), answer
 
@@ -92,7 +93,7 @@ def stopped(member: MemberState, sight: Sighting, settled: Settled, bare: bool) 
     """
     before, seen = member.turn, sight.seen
     assert before is not None
-    fresh = seen.stopped and turns.prompt_of(seen) is None and seen.block is None and before.screen is not None
+    fresh = seen.pattern == CLEARED and before.screen is not None
     since = (before.bare_ms or sight.ms) if bare and before.open_ticket and before.submitted else None
     turn = msgspec.structs.replace(before, cleared=before.cleared or bool(fresh), bare_ms=since)
     done = False
@@ -191,7 +192,7 @@ def _merged(
         return turn.cause, turn.resets_at, turn.source
     named = raised or (turn.cause in (None, "unknown") and seen.cause not in (None, "unknown"))
     resets_at = seen.resets_at or turn.resets_at if raised else turn.resets_at or seen.resets_at
-    return (seen.cause, resets_at, seen.source) if named else (turn.cause, resets_at, turn.source)
+    return (seen.cause, resets_at, seen.source or "screen") if named else (turn.cause, resets_at, turn.source)
 
 
 def _dated(turn: TurnState, sight: Sighting, end: End) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Who sits where: which panes are members, which are leads, and who leads whom (design section 5)."""
+"""Who sits where: which panes are members, which are leads, and who leads whom."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -79,20 +79,18 @@ def find(name: str, rows: Iterable[Row]) -> str | None:
 
     `window` is an index or a name. What leaves several panes open means the first of them.
     """
-    session, colon, rest = name.partition(":")
-    window, dot, pane = rest.rpartition(".") if "." in rest else (rest, "", "")
-    for row in rows:
-        if name.startswith("%"):
-            if row.id == name:
-                return row.id
-        elif row.session == session and (
-            not colon
-            or not rest
-            or _is_window(row, rest)
-            or (dot and _is_window(row, window) and pane == str(row.pane_index))
-        ):
-            return row.id
-    return None
+    return next((row.id for row in rows if _is_meant(row, name)), None)
+
+
+def _is_meant(row: Row, name: str) -> bool:
+    if name.startswith("%"):
+        return row.id == name
+    session, _, rest = name.partition(":")
+    if row.session != session:
+        return False
+    window, dot, pane = rest.rpartition(".")  # a window's name may hold dots, too
+    exact = bool(dot) and _is_window(row, window) and pane == str(row.pane_index)
+    return not rest or _is_window(row, rest) or exact
 
 
 def _is_window(row: Row, name: str) -> bool:

@@ -11,12 +11,12 @@ import msgspec
 
 from fleettools import records
 from fleettools.policy.members.ends import Doubt
+from fleettools.records import BASELINE, CLEARED
 
 DELIVERY_MS = 60_000  # a fleet-send that has proved nothing by then has died
 LAG_MS = 3_000  # so long after an agent's own word its screen may still show what was before
 KEPT = 8
 HIGHER, LOWER = "a higher ordinal", "a lower ordinal"
-BASELINE = "baseline"  # the rule of a verdict on a screen that shows no more than its baseline
 AT_WORK = frozenset({"working", "retrying"})
 
 
@@ -111,7 +111,7 @@ def fit(turn: TurnState | None, past: list[PastTurn], seen: records.Verdict, now
         return _first_prompt(turn, past, seen, now_ms)
     if now_ms < turn.began_ms and seen.event != turn.event:
         return Fit("old", "a look at an earlier turn", _at(past, now_ms))
-    if seen.outcome == "stale" or seen.pattern == BASELINE:
+    if seen.outcome == "stale" or seen.pattern in (BASELINE, CLEARED):
         return Fit("same", "it tells of no turn")
     if prompt is not None and turn.cleared and now_ms >= turn.seen_ms:
         return Fit("new", "a prompt on a cleared screen")

@@ -6,7 +6,6 @@ import re
 import msgspec
 
 WORDINGS = "wording/"
-PLACE = "place"  # the rule of a verdict that went by place and colour alone
 MOST = 200  # wordings kept of one agent: a screen could show ever new ones
 _NUMBERS = re.compile(r"[0-9][0-9a-f]{5,}|[0-9]+|\b[0-9a-f]{8,}\b|req_\w+", re.IGNORECASE)
 
