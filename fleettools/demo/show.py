@@ -11,11 +11,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
+from fleettools import records
 from fleettools.adapters import clock, signals
 from fleettools.adapters.streams import CHUNK, Messages, Output, printable
 from fleettools.adapters.tmux import Tmux
+from fleettools.commands.views import chart
 from fleettools.errors import Exit, Unavailable
+from fleettools.policy.story import Timeline
 
+WIDTH = 76  # columns of the chart at the end
+SHOWN: dict[str, type[records.Record]] = {
+    "verdict": records.Verdict, "incident": records.Incident, "delivery": records.Delivery
+}  # fmt: skip
 PATIENCE = 15.0  # seconds for the outage to reach the lead
 CONFIG = """
 profiles:
@@ -45,6 +52,7 @@ def show(out: Output, messages: Messages) -> Exit:
     began = clock.monotonic()
     with tempfile.TemporaryDirectory(prefix="fleetd-demo-") as folder, _server(folder) as (tmux, panes):
         say("a lead, and three members: ada and bob spend credential team-a, cleo spends team-b")
+        story = Timeline("credential", lambda profile: profile)
         with _fleetd(folder, tmux) as stream:
             for _ in _until(stream, {f"{member.name} working" for member in MEMBERS}):
                 pass
@@ -52,7 +60,7 @@ def show(out: Output, messages: Messages) -> Exit:
             for name, signum in (("ada", signal.SIGUSR1), ("bob", signal.SIGUSR1), ("cleo", signal.SIGUSR2)):
                 os.kill(panes[name][1], signum)
             for line in _until(stream, {"cleo completed", "incident", "submitted"}):
-                if b'"incident"' in line or b'"delivery"' in line:
+                if _is_news(line, story):
                     out.write(line)
                     out.flush()
             say("the lead's pane now shows:")
@@ -60,8 +68,23 @@ def show(out: Output, messages: Messages) -> Exit:
                 say(f"    {printable(row.rstrip())}")
             say("and whoever asks the gate is told:")
             _gate(folder)
+        say("the story, as fleet-timeline tells it later:")
+        for drawn in chart.draw(story.chart(clock.now_ms()), WIDTH, clock.zone()):
+            say(f"    {drawn.plain.rstrip()}")
     say(f"that was all, in {clock.monotonic() - began:.0f} s; the tmux server and its files are gone")
     return Exit.OK
+
+
+def _is_news(line: bytes, story: Timeline) -> bool:
+    """Whether a record is shown: how a turn ended, the incident and the notice; the story takes them all."""
+    cls = SHOWN.get(records.kind(line))
+    if cls is None:
+        return False
+    record = records.decode(line, cls)
+    if isinstance(record, records.Verdict) and (record.outcome not in records.ENDINGS or record.resolved is False):
+        return False
+    story.add(record)
+    return True
 
 
 @contextmanager

@@ -523,7 +523,13 @@ def test_the_demo_shows_it_all_and_leaves_nothing() -> None:
         ended = box.run("fleetd", "demo")
         assert time.monotonic() - began < 60
         assert ended.status == 0, ended
-        assert [json.loads(line)["type"] for line in ended.out.splitlines()] == ["incident", "delivery"]
+        shown = [json.loads(line) for line in ended.out.splitlines()]
+        assert [record["type"] for record in shown if record["type"] != "verdict"] == ["incident", "delivery"]
+        assert {r["name"]: r["outcome"] for r in shown if r["type"] == "verdict"} == {
+            "ada": "backend_error", "bob": "backend_error", "cleo": "completed"
+        }  # fmt: skip
+        assert "team-a cools off until" in ended.err
+        assert "told: %0" in ended.err
         assert "❯ fleet notice " in ended.err
         assert "claude-a: credential team-a is cooling off" in ended.err
         assert not ours(box)

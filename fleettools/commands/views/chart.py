@@ -65,9 +65,10 @@ def draw(chart: Chart, width: int, zone: tzinfo) -> list[Text]:
 def heading(chart: Chart, zone: tzinfo) -> str:
     """From when to when, and what a lane is when it is no credential."""
     since, until = moment(chart.since_ms, zone), moment(chart.until_ms, zone)
-    last = until.strftime("%H:%M" if since.date() == until.date() else "%Y-%m-%d %H:%M")
+    clock = "%H:%M:%S" if chart.until_ms - chart.since_ms < 600_000 else "%H:%M"
+    last = until.strftime(clock if since.date() == until.date() else f"%Y-%m-%d {clock}")
     by = "" if chart.by == "credential" else f", by {chart.by}"
-    return f"{since:%Y-%m-%d %H:%M} to {last} {until.tzname()}{by}"
+    return f"{since:%Y-%m-%d} {since.strftime(clock)} to {last} {until.tzname()}{by}"
 
 
 def moment(ms: int, zone: tzinfo) -> datetime:

@@ -37,12 +37,12 @@ class Rows:
         kept = [n for n in range(len(self._headings) - 1) if any(row[n][0] for row in self._rows)]
         said = any(row[-1][0] for row in self._rows)
         widest = max((cell_len(row[-1][0]) for row in self._rows), default=0)
-        widths = {n: max(cell_len(text) for text in self._column(n)) for n in kept}
+        widths = {n: max(len(self._headings[n]), self._longest(n)) for n in kept}
         beside = said and self._fit(widths, width - GAP - min(widest, LEAST))
         if not beside:
             self._fit(widths, width)
         left = width - sum(widths.values()) - GAP * len(widths)
-        heading = self._line([(self._headings[n], "bold") for n in kept], list(widths.values()))
+        heading = self._line([(self._headings[n][: widths[n]], "bold") for n in kept], list(widths.values()))
         if beside:
             heading.append(" " * GAP + self._headings[-1], "bold")
         yield _cut(heading, width)
@@ -56,16 +56,17 @@ class Rows:
             indent = width - left if beside else GAP
             yield from (Text(" " * indent).append(each, style) for each in words)
 
-    def _column(self, number: int) -> Iterable[str]:
-        return [self._headings[number], *(row[number][0] for row in self._rows)]
+    def _longest(self, number: int) -> int:
+        return max((cell_len(row[number][0]) for row in self._rows), default=0)
 
     def _fit(self, widths: dict[int, int], width: int) -> bool:
-        """Shorten names, the longest first, until the columns fit; whether they do."""
+        """Cut headings that are wider than what stands below, then names, the longest first; whether all fits then."""
         while sum(widths.values()) + GAP * (len(widths) - 1) > width:
-            longest = max((n for n in self._names if n in widths), key=lambda n: widths[n], default=None)
-            if longest is None or widths[longest] <= SHORTEST:
+            wide = [n for n in widths if widths[n] > max(SHORTEST, self._longest(n))]
+            names = [n for n in self._names if widths.get(n, 0) > SHORTEST]
+            if not wide and not names:
                 return False
-            widths[longest] -= 1
+            widths[max(wide or names, key=lambda n: widths[n])] -= 1
         return True
 
     def _line(self, cells: Sequence[tuple[str, str]], widths: Sequence[int]) -> Text:
