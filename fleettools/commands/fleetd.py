@@ -17,7 +17,7 @@ TMUX = ("socket_path", "socket_name")
 GOES: Mapping[str, tuple[str, ...]] = {
     "run": (*RUN, "state_url", *TMUX),
     "init": (*INIT, *TMUX),
-    "check": ("state_url", *TMUX),
+    "check": ("try_alerts", "state_url", *TMUX),
     "sample": ("name",),
     "demo": (),
 }
@@ -36,6 +36,7 @@ GOES: Mapping[str, tuple[str, ...]] = {
 @click.option("--lead", metavar="PANE", help="With init --mark: the pane that leads the others.")
 @click.option("--alert", "alerts", multiple=True, metavar="HOW",
               help="With init: a way to tell people, an address, or exec:COMMAND; may be repeated.")  # fmt: skip
+@click.option("--alerts", "try_alerts", is_flag=True, help="With check: send each alert a test.")
 @click.option("--service", is_flag=True, help="With init: install systemd's user unit, or print the line for cron.")
 @state
 @tmux_server
@@ -61,7 +62,7 @@ def _fit(what: str, options: Mapping[str, Any]) -> None:
     params = {param.name: param for param in main.params}
     for name, value in options.items():
         if value and name not in GOES[what]:
-            if what == "demo" and name in GOES["check"]:
+            if what == "demo" and name in ("state_url", *TMUX):
                 raise click.UsageError("demo has a store and a tmux server of its own; leave --state, -S and -L out")
             if name == "name":
                 raise click.UsageError(f"Got unexpected extra argument ({value})")
@@ -101,7 +102,8 @@ def _check(ctx: Context, options: dict[str, Any]) -> Exit:
     from fleettools.adapters.tmux import Tmux
     from fleettools.commands.setup.check import check
 
-    return check(ctx, options["state_url"], Tmux(options["socket_path"], options["socket_name"]))
+    tmux = Tmux(options["socket_path"], options["socket_name"])
+    return check(ctx, options["state_url"], tmux, options["try_alerts"])
 
 
 def _sample(ctx: Context, options: dict[str, Any]) -> Exit:

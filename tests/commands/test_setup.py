@@ -151,6 +151,32 @@ def test_check_says_whom_it_would_find(desk: Desk) -> None:
     assert f"members: {pane}; leads: none" in said
 
 
+def test_check_sends_each_alert_a_test_when_asked(desk: Desk) -> None:
+    heard = desk.folder / "heard"
+    alerts = [
+        {"name": "good", "exec": f'cat > {heard}; echo "$FLEET_TEXT" > {heard}.text'},
+        {"name": "bad", "exec": "false"},
+    ]
+    (desk.folder / "fleetd.yaml").write_text(json.dumps({"alerts": alerts}))
+    assert "alert good" not in fleetd(desk, "check")
+    assert not heard.exists()
+    said = fleetd(desk, "check", "--alerts", status=69)
+    assert "FAULT  alert bad: the command ended with status 1" in said
+    assert "ok     alert good took a test" in said
+    assert json.loads(heard.read_text())["name"] == "good"
+    assert "nothing has failed" in heard.with_suffix(".text").read_text()
+
+
+def test_an_alert_that_init_was_told_of_stands_in_the_configuration(desk: Desk) -> None:
+    fleetd(desk, "init", "--yes", "--alert", 'exec: echo it\'s "$FLEET_TEXT"', "--alert", "https://ntfy.sh/x")
+    from fleettools.adapters import configfile
+
+    read = configfile.load(str(written(desk))).channels
+    assert [(one.name, one.exec, one.webhook, one.shape) for one in read] == [
+        ("mine", "echo it's \"$FLEET_TEXT\"", None, "json"), ("ntfy", None, "https://ntfy.sh/x", "ntfy")
+    ]  # fmt: skip
+
+
 def test_each_sample_is_printed_by_its_name(desk: Desk) -> None:
     names = fleetd(desk, "sample").split()
     assert {"crontab", "fleetd.service", "fleetd.yaml", "lead-guide.md", "pipelines/keep-day.sh"} <= set(names)

@@ -1,6 +1,10 @@
 """`fleetd check`: what is wrong with the configuration and around it, with the mend, then what is well."""
 
-from fleettools.adapters import agentfiles, configfile, shapes
+import os
+from collections.abc import Iterator
+
+from fleettools import records
+from fleettools.adapters import agentfiles, clock, configfile, runner, shapes, web
 from fleettools.adapters.stores import default_path, open_store
 from fleettools.adapters.streams import printable
 from fleettools.adapters.tmux import Tmux
@@ -9,11 +13,15 @@ from fleettools.commands.views.keys import key_table
 from fleettools.config import Config
 from fleettools.errors import Exit, FleetError
 from fleettools.services import surroundings
+from fleettools.services.delivery.alert import by_command, by_webhook
 from fleettools.services.surroundings import Doors, Finding
 
 
-def check(ctx: Context, state_url: str | None, tmux: Tmux) -> Exit:
-    """Print faults, warnings and what is well; the status is that of the first fault, 0 for warnings alone."""
+def check(ctx: Context, state_url: str | None, tmux: Tmux, try_alerts: bool) -> Exit:
+    """Print faults, warnings and what is well; the status is that of the first fault, 0 for warnings alone.
+
+    With `try_alerts` each alert that is configured is sent a test.
+    """
     read, found = Config(), []
     place = configfile.located(ctx.config_path) or "(none: the defaults hold)"
     finder = None
@@ -24,6 +32,7 @@ def check(ctx: Context, state_url: str | None, tmux: Tmux) -> Exit:
         found = [Finding(str(each), status=each.exit) for each in (error, *error.also)]
     doors = Doors(agentfiles, shapes.nearest, open_store, default_path, tmux, finder)
     found += surroundings.look(read, state_url, doors)
+    found += _tried(read) if try_alerts else []
     lines = [_summary(found), f"configuration {place}", *map(str, sorted(found, key=_rank))]
     if ctx.messages.level >= 0 and not any(one.status == Exit.BAD_CONFIG for one in found):
         lines += ["", "the keys:", *(f"  {key}" for key in key_table(read))]
@@ -31,6 +40,25 @@ def check(ctx: Context, state_url: str | None, tmux: Tmux) -> Exit:
         ctx.out.write(f"{printable(line)}\n".encode())
     ctx.out.flush()
     return next((one.status for one in found if one.status), Exit.OK)
+
+
+def _tried(config: Config) -> Iterator[Finding]:
+    """What becomes of a test of each alert."""
+    rules = config.channels
+    if not rules:
+        yield Finding("alerts: nobody is told", "add alerts: to the configuration, or fleetd init --alert HOW")
+    for rule in rules:
+        text = f"fleettools: a test of the alert {rule.name} on {os.uname().nodename}; nothing has failed"
+        now = clock.stamp()
+        test = records.Alert(
+            **now, id=f"test:{now['ts']}", name=rule.name, host=os.uname().nodename, kind="ended", text=text
+        )  # fmt: skip
+        by_web = rule.webhook and by_webhook(rule.webhook, rule.shape, web.post)
+        answer = (by_web or by_command(rule.exec or "", runner.run))(test)
+        if answer.taken:
+            yield Finding(f"alert {rule.name} took a test: {answer.reason}")
+        else:
+            yield Finding(f"alert {rule.name}: {answer.reason}", "mend it under alerts:", Exit.UNAVAILABLE)
 
 
 def _rank(finding: Finding) -> int:
