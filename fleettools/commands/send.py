@@ -126,11 +126,12 @@ def _seated(ctx: Context, tmux: "Tmux", rows: "dict[str, PaneRow]") -> "dict[str
     """The seat of every pane."""
     from fleettools.policy.members.seats import may_opt_out, seats
 
-    config = ctx.config()
+    config, finder = ctx.config(), ctx.finder()
     agents = {name: profile.agent for name, profile in config.profiles.items()}
-    asked = may_opt_out(rows.values(), bool(config.panes))
-    found, _ = seats(list(rows.values()), config.panes, agents, tmux.having(asked, "@fleet_profile"))
-    return found
+    asked = may_opt_out(rows.values(), bool(config.panes) or finder is not None)
+    out = tmux.having(asked, "@fleet_profile")
+    found, _ = seats(list(rows.values()), config.panes, agents, out)
+    return found | finder.look(rows.values(), found, out) if finder else found
 
 
 def _look_at(row: "PaneRow", seat: "Seat") -> "records.Verdict":

@@ -111,3 +111,11 @@ def test_a_member_whose_agent_ended_is_failed_and_frees_its_place(desk: Desk) ->
     (listed,) = desk.run("list").records
     assert [(m["state"], m["failureReason"]) for m in listed["members"]] == [("failed", "agent gone")]
     assert desk.look("resolve") == []
+
+
+def test_work_can_be_handed_to_a_member_that_nobody_marked(desk: Desk) -> None:
+    pane = started(desk, "a")
+    done = desk.run("send", pane, stdin="please run the tests", now=None)
+    assert done.status == 0, done.said
+    assert done.records[0]["profile"].startswith("claude-")
+    assert desk.prompts() == ["please run the tests"]
