@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -129,6 +130,13 @@ def test_when_free_gives_up_where_waiting_would_not_help(fleet: Sandbox) -> None
     env = {"FLEET_CONFIG": "missing.yaml"}
     ended = fleet.run(str(PIPELINES / "when-free.sh"), "claude-a", "echo", "started", env=env)
     assert (ended.status, ended.out) == (78, ""), ended
+
+
+def test_every_sample_is_installed_but_the_screens() -> None:
+    hatch = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    installed = {source: place for source, place in hatch["shared-data"].items() if source.startswith("samples/")}
+    there = {f"samples/{path.name}" for path in SAMPLES.iterdir()} - {"samples/screens"}
+    assert installed == {source: f"share/fleettools/{source}" for source in there}
 
 
 # -- cron
