@@ -24,14 +24,18 @@ def main(ctx: Context, state_url: str | None, released: bool, status: bool, ever
     """
     from fleettools.commands.views.display import show
     from fleettools.policy import views
+    from fleettools.policy.heartbeat import DAEMONS, DaemonState
     from fleettools.services import fleet
+    from fleettools.services.store import read_all
 
     config, store = ctx.config(), ctx.store(state_url, view=True)
     coverage = views.health_coverage(config.health.enabled, config.health.webhook)
 
     def view() -> "View":
         known, members = fleet.situation(store, config), fleet.members(store)
-        return views.fleet_view(config, known, members, released=released, coverage=coverage)
+        made = views.fleet_view(config, known, members, released=released, coverage=coverage)
+        daemons = views.daemons(dict(read_all(store, DAEMONS, DaemonState)), store.now_ms())
+        return {**made, "daemons": daemons} if daemons else made
 
     if status:
         if released or every is not None:

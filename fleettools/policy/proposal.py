@@ -8,7 +8,10 @@ import msgspec
 
 
 class Proposed(NamedTuple):
-    """A pane in which an agent runs. `place`: where a person finds it; `marked`: its options name its profile."""
+    """A pane in which an agent runs. `place`: where a person finds it; `marked`: its options name its profile.
+
+    `command` starts such an agent, its own name when it is not given.
+    """
 
     pane: str
     place: str
@@ -18,6 +21,7 @@ class Proposed(NamedTuple):
     credential: str
     lead: str | None = None
     marked: bool = False
+    command: str | None = None
 
 
 class Channel(NamedTuple):
@@ -114,9 +118,11 @@ discover: auto
 def _profiles(members: list[Proposed], marks: bool) -> Iterator[str]:
     yield _NAMED if marks else _FOUND
     hidden = "" if marks else "# "
-    profiles = {one.profile: (one.agent, one.credential) for one in members} or {"claude-a": ("claude", "team-a")}
-    for name, (agent, credential) in sorted(profiles.items()):
-        yield f"{hidden}  {name}: {{agent: {agent}, command: {agent}, credentialId: {credential}}}"
+    example = Proposed("", "", "claude", None, "claude-a", "team-a")
+    profiles = {one.profile: one for one in members or [example]}
+    for name, one in sorted(profiles.items()):
+        command = one.command or one.agent
+        yield f"{hidden}  {name}: {{agent: {one.agent}, command: {command}, credentialId: {one.credential}}}"
 
 
 def _alerts(alerts: list[Channel]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """What fleet-list and fleet-profiles show (design section 5)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from fleettools import records
@@ -9,6 +9,7 @@ from fleettools.policy.accounts.credential import CredentialState, cooling_secon
 from fleettools.policy.accounts.periods import Period, left
 from fleettools.policy.accounts.placement import Fleet, Situation, free
 from fleettools.policy.accounts.usage import Window, running
+from fleettools.policy.heartbeat import DAEMONS, DaemonState, hangs
 from fleettools.policy.members.roster import FAILED, MemberState
 
 View = dict[str, Any]
@@ -121,3 +122,17 @@ def _window(window: str, one: Window, now: Moment) -> View:
 def _remaining(known: Situation, seconds: Callable[[CredentialState | None, Moment], int | None]) -> dict[str, int]:
     found = {name: seconds(state, known.now) for name, state in sorted(known.states.items())}
     return {name: left for name, left in found.items() if left is not None}
+
+
+def daemons(known: Mapping[str, DaemonState], now_ms: int) -> list[View]:
+    """Each fleetd that has left a sign of life: where, how it is, and how long ago; `known` by its store key."""
+    return [
+        {
+            "host": key.removeprefix(DAEMONS).partition("/")[0],
+            "socket": f"/{key.removeprefix(DAEMONS).partition('/')[2].lstrip('/')}",
+            "state": "silent" if hangs(one, now_ms) else "running" if one.pid else "once" if one.once else "stopped",
+            "seen": records.to_ts(one.beat_ms),
+            "ageSeconds": max(0, now_ms - one.beat_ms) // 1000,
+        }
+        for key, one in sorted(known.items())
+    ]

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from desk import Desk, stamp
 
+from fleettools.adapters.stores import open_store
+
 CONFIG = """\
 profiles:
   a-one: {credentialId: team-a, maxMembers: 3}
@@ -106,6 +108,27 @@ def test_released_members_are_shown_with_all_only(fleet: Desk) -> None:
     assert fleet.run("release", "n1").status == 0
     assert shown(fleet)["members"] == []
     assert [m["state"] for m in shown(fleet, "--all")["members"]] == ["released"]
+
+
+HEARTBEATS = [
+    ({"pid": 7, "beat_ms": -5000}, "running"),
+    ({"pid": 7, "beat_ms": -61_000}, "silent"),
+    ({"pid": 0, "beat_ms": -5000}, "stopped"),
+    ({"pid": 0, "beat_ms": -5000, "once": True}, "once"),
+]
+
+
+@pytest.mark.parametrize(("beat", "state"), HEARTBEATS)
+def test_a_fleetd_that_was_seen_is_shown_with_how_it_is(desk: Desk, beat: dict, state: str) -> None:
+    store = open_store(desk.env["FLEET_STATE"], lambda _: None)
+    kept = beat | {"beat_ms": desk.now_ms + beat["beat_ms"]}
+    store.put("daemon/h//tmp/tmux-1/default", json.dumps(kept).encode(), 0)
+    store.close()
+    (view,) = desk.run("list").records
+    (one,) = view["daemons"]
+    assert (one["host"], one["socket"], one["state"]) == ("h", "/tmp/tmux-1/default", state)
+    assert one["ageSeconds"] == -beat["beat_ms"] // 1000
+    assert f"fleetd on /tmp/tmux-1/default: {state}, seen " in drawn(desk, "list", env={"NO_COLOR": "1"})
 
 
 def test_an_empty_fleet_is_an_object_too(desk: Desk) -> None:

@@ -73,6 +73,13 @@ def test_a_file_with_marks_names_each_profile_once(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_a_profile_is_started_by_the_agents_own_command(tmp_path: Path) -> None:
+    one = Proposed("%1", "w:0.0", "cursor", None, "cursor", "cursor", command="cursor-agent")
+    (tmp_path / "fleetd.yaml").write_text(proposal.written([one], [], marks=True))
+    profile = configfile.load(str(tmp_path / "fleetd.yaml")).profiles["cursor"]
+    assert (profile.agent, profile.command) == ("cursor", "cursor-agent")
+
+
 def test_with_nobody_there_marks_give_an_example_that_reads(tmp_path: Path) -> None:
     (tmp_path / "fleetd.yaml").write_text(proposal.written([], [], marks=True))
     assert configfile.load(str(tmp_path / "fleetd.yaml")).profiles.keys() == {"claude-a"}

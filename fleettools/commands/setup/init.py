@@ -98,6 +98,7 @@ def _found(rows: list[PaneRow], lead: str | None) -> list[Proposed]:
     one = finder.Finder(finder.Doors(lambda: looks, Terminals(), accounts))
     nobody = {row.id: seats.Seat() for row in rows}
     seated = one.look([_Row(row.id, row.pid, row.dead, "") for row in rows], nobody, frozenset())
+    commands = {look.name: look.commands[0] for look in looks if look.commands}
     members = []
     for row in rows:
         seat = seated.get(row.id)
@@ -108,7 +109,8 @@ def _found(rows: list[PaneRow], lead: str | None) -> list[Proposed]:
         profile = row.profile_option or found
         place = f"{row.session}:{row.window_index}.{row.pane_index}"
         led = row.lead_option or first
-        members.append(Proposed(row.id, place, seat.agent, account, profile, profile, led, bool(row.profile_option)))
+        marked, command = bool(row.profile_option), commands[seat.agent]
+        members.append(Proposed(row.id, place, seat.agent, account, profile, profile, led, marked, command))
     return members
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from fleettools.adapters.streams import printable
 from fleettools.commands.views.layout import Cell, Rows
 from fleettools.policy.views import View
 
@@ -31,7 +32,10 @@ def fleet(view: View) -> RenderableType:
         ("member", "pane", "state", "age", "profile", "credential", "left", "reason"),
         (_member(member, profiles.get(member.get("profile"), {})) for member in view["members"]),
     )
-    coverage = Text(f"health: {view['healthCoverage']}", style="dim")
+    words = [f"health: {view['healthCoverage']}"]
+    for one in view.get("daemons", ()):
+        words.append(f"fleetd on {printable(one['socket'])}: {one['state']}, seen {_age(one['ageSeconds'])} ago")
+    coverage = Text("\n".join(words), style="dim")
     return Group(members if view["members"] else Text("no members", style="dim"), "", _profiles(profiles), "", coverage)
 
 
