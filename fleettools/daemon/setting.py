@@ -118,7 +118,7 @@ class Setting:
 
     def alerts(self) -> bool:
         """Whether people are told without a lead."""
-        return self.config.health.webhook is not None
+        return bool(self.config.channels)
 
     def coverage(self) -> str:
         """What each profile is judged with, in one line."""

@@ -36,5 +36,5 @@ def faults(seats: Collection[Seat], alerts: bool) -> list[str]:
     if not members:
         return ["watching nothing: no pane is a member; set @fleet_profile on one, or give fleetd.yaml a panes: rule"]
     if not alerts and not any(seat.lead for seat in members):
-        return ["nobody is told of a failure: no member has a lead, and there are no alerts:; set @fleet_lead"]
+        return ["nobody is told of a failure: no member has a lead; set @fleet_lead, or give fleetd.yaml alerts:"]
     return []
