@@ -106,7 +106,7 @@ class PaneRule(Section):
 
 
 class OutageRules(Section):
-    """When backend errors on one credential are an incident (design.md section 4)."""
+    """When backend errors on one credential are an incident, and for how long it cools off."""
 
     threshold: Annotated[int, msgspec.Meta(ge=1)] = 2
     window_seconds: Seconds = 60

@@ -1,4 +1,4 @@
-"""What fleet-list and fleet-profiles show (design section 5)."""
+"""What fleet-list and fleet-profiles show."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

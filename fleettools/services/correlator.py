@@ -11,7 +11,7 @@ from fleettools.config import Config
 from fleettools.errors import BadInput
 from fleettools.moments import Moment
 from fleettools.policy import heartbeat
-from fleettools.policy.accounts import announcing, credential, outage, quarantine, testimony, usage
+from fleettools.policy.accounts import announcing, credential, outage, pace, quarantine, testimony, usage
 from fleettools.policy.accounts.credential import CREDENTIALS, CredentialState
 from fleettools.policy.accounts.testimony import EXHAUSTION, SPEAKING, Evidence, Rules
 from fleettools.policy.accounts.usage import USAGE, UsageState
@@ -51,6 +51,8 @@ class Correlator:
         self._unmapped: Seen[str] = Seen()
         self._panes: Seen[tuple[str | None, str | None]] = Seen()
         self._completed: Seen[str] = Seen()
+        self._missed: Seen[str] = Seen()  # credentials of which an error was too old to count
+        self._began = store.moment()
         self._next_end: int | None = None
         self._latest_ms = 0  # of the records of a replay
 
@@ -131,6 +133,8 @@ class Correlator:
         self._latest_ms = max(self._latest_ms, now.ms)
         made, reason = self._commit(name, step)
         self._messages.debug(f"{event} on credential {name}: {reason}")
+        if reason == outage.LATE:
+            self._missed.add(name)
         yield raw
         for one in made:
             yield from self._said(name, records.encode(one.record).decode())
@@ -212,6 +216,25 @@ class Correlator:
             self._latest_ms = self._next_end
             yield from self._replayed()
         yield from self.due()
+        if not self._replay:
+            self._look_at_the_pace()
+
+    def _look_at_the_pace(self) -> None:
+        """Say once that short runs, as from cron, are further apart than errors that belong together."""
+        now = self._store.moment()
+        if now.since(self._began) > self._rules.window_ms:
+            return
+        for name in [name for name, _ in self._credentials()]:
+            apart = change(
+                self._store, credential.credential_key(name), CredentialState,
+                lambda state, missed=name in self._missed: pace.looked(  # type: ignore[misc]
+                    state or CredentialState(), missed, now, self._rules
+                ),
+            )  # fmt: skip
+            if apart is not None:
+                window = testimony.whole(self._rules.window_ms / 1000)
+                what = f"errors on credential {name} count for nothing: this runs only every {apart} s"
+                self._messages.warn(f"{what}, and they have to be at most {window} s old; run it more often, or fleetd")
 
     def _nearly(
         self, name: str, known: UsageState, states: dict[str, CredentialState], now: Moment, stamp: dict[str, Any]

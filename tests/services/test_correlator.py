@@ -337,3 +337,15 @@ def test_a_cause_that_turns_out_to_be_the_request_s_own_fault_takes_its_evidence
     assert bench.sees(machine.verdict("e1", cause="unknown"), machine.verdict("e1", cause="context")) == []
     assert bench.sees(machine.verdict("e2")) == []
     assert kinds(bench.sees(machine.verdict("e3"))) == ["incident"]
+
+
+def test_runs_that_are_further_apart_than_the_window_say_so_once(bench: Bench) -> None:
+    """As from cron: each run is short, and the errors between two of them are too old when they are seen."""
+    for run in range(4):
+        bench.on(bench.machine)
+        old = records.to_ts(bench.machine.ms - 100_000)
+        assert bench.sees(*(bench.machine.verdict(f"r{run}e{pane}", at=old) for pane in (1, 2))) == []
+        assert made(bench.correlator.at_end()) == []
+        bench.machine.passes(300)
+    (line,) = bench.said.lines
+    assert "credential team" in line and "every 300 s" in line and "at most 60 s old" in line

@@ -40,7 +40,7 @@ class CredentialState(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     `pending`: errors that may still cross the threshold. `last`: per kind and pane the last event that counted, or
     would have, so that a banner that stays is never fresh again. `warned`: by window of its plan. `worked_ms`: when a
-    turn on it last completed.
+    turn on it last completed. `looked`: when the last short run ended; `slow`: they are too far apart, that was said.
     """
 
     pending: list[Evidence] = []
@@ -52,6 +52,8 @@ class CredentialState(msgspec.Struct, kw_only=True, omit_defaults=True):
     announcements: list[Announcement] = []
     warned: dict[str, Warned] = {}
     worked_ms: int | None = None
+    looked: Moment | None = None
+    slow: bool = False
 
 
 def credential_key(credential: str) -> str:

@@ -13,6 +13,7 @@ from fleettools.policy.accounts.testimony import EXHAUSTION, OUTAGE, Evidence, R
 
 Step = tuple[CredentialState, records.Incident | None, str]
 
+LATE = "older than the window when it was first seen"
 AGAIN_MS = 600_000  # an incident that follows the last one's end so soon cools off for longer
 
 
@@ -28,7 +29,7 @@ def step(state: CredentialState, name: str, found: Evidence, now: Moment, rules:
     if found.undated:
         return state, None, "nobody knows when it happened"
     if not found.is_fresh(rules):
-        return state, None, "older than the window when it was first seen"
+        return state, None, LATE
     if state.cool_off and _within(state.cool_off, found, now):
         return state, None, "happened in the cool-off"
     return _counted(state, name, found, now, rules)
