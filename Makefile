@@ -1,6 +1,6 @@
 # Each target does its own set-up; nothing outside this folder changes, except system packages that are missing.
 PY = .venv/bin/python
-TOOLS = tmux jq mandoc zsh fish postgres
+TOOLS = tmux jq mandoc zsh fish postgres sshd ps lsof
 
 .PHONY: help setup demo test check bench
 

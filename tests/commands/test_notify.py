@@ -178,6 +178,15 @@ def test_a_notifier_killed_at_any_step_leaves_one_submit_or_an_honest_unknown(se
             assert texts or [d["outcome"] for d in told] == ["unknown"], step
 
 
+def test_a_record_is_passed_on_when_the_store_has_its_items(server: Server) -> None:
+    pane, log = lead(server)
+    killed = server.run("notify", stdin=incident(server, pane), env={"FLEET_CRASH_AT": "added"})
+    assert (killed.returncode, killed.stdout) == (-9, b"")
+    assert [item["state"] for item in pending(server)] == ["pending"]
+    server.run("notify", stdin=b"")
+    assert len(submits(log)) == 1
+
+
 def test_two_notifiers_killed_again_and_again_never_double(server: Server) -> None:
     """Killed after an arbitrary time instead of at a named step."""
 
@@ -347,6 +356,22 @@ def test_a_lead_on_the_cooling_credential_is_told_when_that_is_over(server: Serv
     (text,) = submits(log)
     assert "credential team-a is free again, its cool-off is over" in text
     assert done.returncode == 0
+
+
+def test_a_ticket_waits_while_the_leads_own_credential_is_out(server: Server) -> None:
+    (server.folder / "fleetd.yaml").write_text("profiles: {p: {agent: claude, credentialId: team-a}}\n")
+    pane, log = lead(server, "log", profile="p")
+    fails = [verdict(server, "backend_error", cause="overload", profile="p", event=f"e{n}") for n in range(2)]
+    out = server.run("correlate", stdin=b"".join(fails).replace(b'"target": "%77"', b'"target": "%78"', 1))
+    assert b'"incident"' in out.stdout, out.stderr
+    waiting = server.run("notify", "--wait", "3", stdin=verdict(server, "completed", lead=pane, ticket="t1"))
+    assert (waiting.returncode, submits(log)) == (75, [])
+    assert [item["reason"] for item in pending(server)] == [
+        "the lead's own credential is out; it is told when that is over"
+    ]
+    assert server.run("release", "--credential", "team-a").returncode == 0
+    assert server.run("notify", stdin=b"").returncode == 0
+    assert len(submits(log)) == 1
 
 
 @pytest.mark.parametrize(

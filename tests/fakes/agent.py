@@ -8,12 +8,13 @@ works=SECONDS (works after each submit), dialog (asks for a permission), draft (
 vim (keys are commands), shell (what is typed is run by a shell), low=ROWS (its composer shows only so many last rows),
 proposes (a next prompt stands faint in its empty composer), joined (the terminal takes its composer's last row and the
 rule below for one wrapped line), limit (its last turn ended at a limit), gone (leaves its screen to a shell), dead
-(leaves its screen and ends).
+(leaves its screen and ends), beside (somebody types just after a paste), editor (a paste opens one in its terminal).
 """
 
 import json
 import os
 import select
+import subprocess
 import sys
 import termios
 import time
@@ -78,6 +79,8 @@ class Agent:
             if data.startswith((PASTE, PASTE_END)):
                 self.pasting = data.startswith(PASTE)
                 data = data[len(PASTE) :]
+                if not self.pasting:
+                    self.pasted()
             elif data.startswith(b"\r") and not self.pasting:
                 data = data[1:]
                 self.enter()
@@ -87,6 +90,13 @@ class Agent:
                 if "vim" not in self.modes and not self.dialog:
                     self.draft += data[:end].decode(errors="replace").replace("\r", "\n")
                 data = data[end:]
+
+    def pasted(self) -> None:
+        if "beside" in self.modes:
+            self.draft += " rm it all"
+        if "editor" in self.modes:
+            self.draw()
+            subprocess.Popen(["cat"])
 
     def enter(self) -> None:
         if self.dialog:
