@@ -7,6 +7,7 @@ from fleettools.screens.look import Look, Rule, said
 
 REMEMBERED = 500
 _CODE = r"(4(?:0\d|1[0-8]|2[1-689]|31|51|99)|5(?:0\d|1[01]|2\d|30|98|99))(?![\w%/-]|[.,]\d)"
+_ANY_CODE = re.compile(r"[45][0-9][0-9]")
 _HEAD_CODE = re.compile(rf"^\W{{0,4}}{_CODE}")
 _NAMED_CODE = re.compile(
     rf"(?i)(?:\b(?:error|status|code|http(?:/[\d.]+)?|failed|exception)\b[ :=(#\[-]{{0,4}}|[:(\[\]] ?){_CODE}"
@@ -32,13 +33,20 @@ class Finding(NamedTuple):
 
 def status_of(text: str) -> int | None:
     """The status code of HTTP that a failure names, None without one."""
+    if not _ANY_CODE.search(text):
+        return None  # most texts: asked first, since the patterns below cost more
     match = _HEAD_CODE.search(text) or _NAMED_CODE.search(text)
     return int(match[1]) if match else None
 
 
 def has_body(text: str) -> bool:
     """Whether a failure carries what a server answered: a JSON body or the id of a request."""
-    return bool(BODY.search(text) or REQUEST_ID.search(text))
+    return ("{" in text and BODY.search(text) is not None) or has_request_id(text)
+
+
+def has_request_id(text: str) -> bool:
+    """Whether a text names the id of a request."""
+    return ("req" in text or "Req" in text or "race" in text) and REQUEST_ID.search(text) is not None
 
 
 def meant(code: int) -> str:

@@ -119,7 +119,7 @@ def _retry(case: Candidate) -> bool:
 
 def _paragraphs(case: Candidate) -> bool:
     one = case.item.kind != "reply" or case.item.paragraphs == 1 or case.sign is Sign.COLOUR
-    return not one and not causes.REQUEST_ID.search(case.item.text)
+    return not one and not causes.has_request_id(case.item.text)
 
 
 def _talk(case: Candidate) -> bool:
@@ -247,33 +247,39 @@ def sign_of(screen: Screen, items: list[Item], at: int) -> Sign | None:
         return Sign.PLACE
     if item.kind not in ("own", "reply", "plain", "notice"):
         return None
-    alone = bool(screen.prompts) and not is_earned(screen, items[:at])
-    if item.kind == "notice" and not alone:
+    if item.kind == "notice" and not _is_alone(screen, items, at):
         return None
     if look.begins(item.opening) or (item.kind == "own" and look.begins(item.first)):
         return Sign.WORDS
-    if is_aside(look, item):
-        return None
     if (item.kind in ("own", "plain") or (item.kind == "reply" and look.fails_as_reply)) and screen.burns(item):
-        return Sign.COLOUR
-    return _told(screen, item, alone)
+        sign: Sign | None = Sign.COLOUR
+    else:
+        sign = _told(screen, items, at)
+    return None if sign and is_aside(look, item) else sign
 
 
-def _told(screen: Screen, item: Item, alone: bool) -> Sign | None:
+def _is_alone(screen: Screen, items: list[Item], at: int) -> bool:
+    """Whether nothing of the model's stands between the prompt and an item."""
+    return bool(screen.prompts) and not is_earned(screen, items[:at])
+
+
+def _told(screen: Screen, items: list[Item], at: int) -> Sign | None:
     """What an item's text says for it, where neither its place nor its colour does."""
-    look, text = screen.look, item.text
+    item, look = items[at], screen.look
     if item.kind == "reply" and not look.fails_as_reply:
         return None
     if item.kind in ("reply", "plain") and screen.coloured and screen.colourful:
         return None
     if item.kind == "plain" and look.bare_replies:
         return None
+    text = item.text
     head = text[:60]
     code = causes.status_of(head)
     if causes.has_body(text) and (code or causes.BODY.search(head)):
         return Sign.BODY
     if item.kind == "reply" or (item.kind == "own" and compiled(_RESETS).match(text)):
         return Sign.WORDS if _is_addressed(screen, item) else None
+    alone = _is_alone(screen, items, at)
     if alone and (code or (item.kind == "own" and compiled(_WHEN).search(text))):
         return Sign.BODY
     known = alone and item.kind == "notice" and causes.rule_of(look, text, (True, True))

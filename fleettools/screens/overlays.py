@@ -66,8 +66,10 @@ def above_hints(lines: list[str], end: int, width: int) -> int:
 def _picker(lines: list[str], frame: Frame, look: Look) -> Cover | None:
     """A dialog with a field to search in, which looks like a composer: the keys below it choose and close."""
     for row in range(frame.bottom, min(frame.bottom + 3, len(lines))):
+        if "sc" not in lines[row] and "nter" not in lines[row]:
+            continue  # names neither Esc nor Enter
         keys = " ".join(line.strip() for line in lines[row : row + 2])
-        if "sc" in keys and compiled(_CHOOSES).search(keys) and compiled(_CLOSES).search(keys):
+        if compiled(_CHOOSES).search(keys) and compiled(_CLOSES).search(keys):
             return Cover("dialog", _top(lines, frame.top, look), lines[row], False)
     return None
 

@@ -199,6 +199,7 @@ def _window_ms(text: str, end: int) -> int:
     return max(before)[1] if before else min(found)[1] if found else _UNNAMED_MS
 
 
+@lru_cache(16)  # asked three times of the same text
 def _found(text: str, at_ms: int, tz: str | None) -> _Moment | None:
     """The first moment that the text names."""
     for match in _WHEN.finditer(text):
