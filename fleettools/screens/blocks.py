@@ -46,11 +46,8 @@ class Screen:
 
     def _end(self) -> int:
         """The row below the turn's last: that of what lies over it, else of the composer."""
-        if self.cover:
-            return self.cover.top
-        if self.frame is None:
-            return len(self.lines)
-        return overlays.above_hints(self.lines, self.frame.top, len(self.lines[self.frame.top]))
+        end = self.cover.top if self.cover else self.frame.top if self.frame else len(self.lines)
+        return overlays.above_hints(self.lines, end, len(self.lines[self.frame.top])) if self.frame else end
 
     @cached_property
     def raw(self) -> list[str]:

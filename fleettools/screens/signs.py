@@ -233,15 +233,14 @@ def left(case: Case) -> str:
 
 
 def unearned(case: Case) -> Outcome | None:
-    """Nothing of the model's stands below the prompt yet, and no mark of an end."""
-    screen = case.screen
-    if not screen.prompts or evidence.is_earned(screen, screen.telling):
+    """Nothing of the model's is there yet, and no mark of an end."""
+    screen, shown = case.screen, case.screen.telling
+    if evidence.is_earned(screen, shown) or any(item.kind in ("end", "done") for item in screen.items):
         return None
-    if any(item.kind in ("end", "done") for item in screen.items):
-        return None
-    said = screen.telling
-    line = said[-1].lines[0] if said else ""
-    if any(item.kind == "plain" for item in said):
+    line = shown[-1].lines[0] if shown else ""
+    if not screen.prompts:
+        return Outcome("stale", "remarks alone tell too little of a turn that has scrolled away", line)
+    if any(item.kind == "plain" for item in shown):
         return Outcome("stale", "what nobody knows stands where the turn should", line)
     return Outcome("working", "nothing of the model's stands below the prompt yet", line)
 

@@ -243,6 +243,13 @@ EARNED = {
 }
 
 
+def test_remarks_alone_tell_nothing_of_a_turn_whose_prompt_has_scrolled_away() -> None:
+    composer = drawing._on("claude", []).rstrip("\n").split("\n")[-4:]
+    remark, reply = "  ⎿  Kept the model as it was", "⏺ All done."
+    assert verdict("claude", "\n".join([remark, "", *composer])).outcome == "stale"
+    assert verdict("claude", "\n".join([reply, "", remark, "", *composer])).outcome == "completed"
+
+
 @pytest.mark.parametrize(("lines", "outcome"), EARNED.values(), ids=EARNED.keys())
 def test_completed_is_earned(lines: list[str], outcome: str) -> None:
     assert verdict("claude", drawing._on("claude", lines)).outcome == outcome
