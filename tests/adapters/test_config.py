@@ -66,23 +66,10 @@ MISTAKES = [
         "health.webhook: this value does not fit; use an http",
     ),
     ("a bad pattern", "profiles: {codex-b: {errorPattern: '(a|b'}}", "profiles.codex-b.errorPattern: missing ) at 4"),
-    (
-        "a pattern of endless groups",
-        f"profiles: {{a: {{errorPattern: '{'(?:' * 3000 + 'a' + ')' * 3000}'}}}}",
-        "groups",
-    ),
-    (
-        "a pattern of many groups",
-        f"profiles: {{a: {{errorPattern: '{'(' * 51 + ')' * 51}'}}}}",
-        "more than 50 deep at 50",
-    ),
-    (
-        "an endless repetition",
-        "profiles: {a: {errorPattern: 'a{999999999}'}}",
-        "a repetition of more than 1000 times at 1",
-    ),
+    ("endless groups", "profiles: {a: {errorPattern: '" + "(?:" * 3000 + ")" * 3000 + "'}}", "longer than 10000"),
+    ("many groups", "profiles: {a: {errorPattern: '" + "(" * 51 + ")" * 51 + "'}}", "groups more than 50 deep at 50"),
+    ("an endless repetition", "profiles: {a: {errorPattern: 'a{999999999}'}}", "of more than 1000 times at 1"),
     ("repetitions of repetitions", "profiles: {a: {errorPattern: '(?:a{200}b){0,99}'}}", "more than 1000 times at 11"),
-    ("a very long pattern", f"profiles: {{a: {{errorPattern: '{'a' * 10001}'}}}}", "longer than 10000 characters"),
     ("a bad pattern in a list", "profiles: {a: {errorPattern: [x, '[']}}", "profiles.a.errorPattern[1]: unterminated"),
     (
         "a bad pattern that adds",
