@@ -12,12 +12,14 @@ from typing import Any
 import msgspec
 
 from fleettools.config import Drawn
-from fleettools.errors import BadConfig
-from fleettools.screens.look import Look, Wordings, check
+from fleettools.errors import BadConfig, Fault, FleetError
+from fleettools.screens.look import Look, Wordings, budgeted
 from fleettools.screens.look import drawn as look_of
+from fleettools.screens.look import faults as look_faults
 
 BUNDLED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "agents")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_MANUAL = "AGENT FILES in fleettools(7)"
 _loaded: dict[tuple[str, str | None], Look | None] = {}
 
 
@@ -34,15 +36,15 @@ def names(folder: str | None = None) -> list[str]:
     return sorted(found)
 
 
-def faults(folder: str | None) -> list[BadConfig]:
-    """What is wrong with the files of one's own, an error a file."""
-    found: list[BadConfig] = []
+def faults(folder: str | None) -> list[FleetError]:
+    """Everything that is wrong with the files of one's own."""
+    found: list[FleetError] = []
     if folder and os.path.isdir(folder):
         for file in sorted(os.listdir(folder)):
             try:
                 load(file.removesuffix(".yaml") if file.endswith(".yaml") else "", folder)
             except BadConfig as error:
-                found.append(error)
+                found += [error, *error.also]
     return found
 
 
@@ -65,25 +67,33 @@ def _load(agent: str, folder: str | None) -> Look | None:
     own = os.path.join(os.path.expanduser(folder), f"{agent}.yaml") if folder else ""
     bundled = os.path.join(BUNDLED, f"{agent}.yaml")
     if own and os.path.exists(own):
-        data = _read(own)
-        base = data.pop("extends", None)
-        if base is not None:
-            path = os.path.join(BUNDLED, f"{base}.yaml")
-            if not _NAME.fullmatch(str(base)) or not os.path.exists(path):
-                raise BadConfig(f"extends: {base} is no bundled agent", f"one of {', '.join(names())}", own)
-            data = _extended(_read(path), data)
-        return _look(own, data | {"name": agent}, checked=True)
-    return _look(bundled, _read(bundled) | {"name": agent}, checked=False) if os.path.exists(bundled) else None
+        return _look(_own(own, agent) | {"name": agent})
+    return _look(_read(bundled) | {"name": agent}) if os.path.exists(bundled) else None
 
 
-def _look(path: str, data: dict[str, Any], checked: bool) -> Look:
-    try:
-        look = msgspec.convert(data, Look)
-        look.backends = _backends()
-        if checked:
-            check(look)
-    except (msgspec.ValidationError, ValueError) as error:
-        raise BadConfig(str(error), "see AGENT FILES in fleettools(7)", path) from None
+def _own(path: str, agent: str) -> dict[str, Any]:
+    """The data of a person's own file, with those of the bundled one that it extends; raises BadConfig."""
+    from fleettools.adapters import shapes, yamlfile
+
+    found: list[Fault] = []
+    data = yamlfile.read(path, found)
+    data = {} if data is None else data
+    if not isinstance(data, dict):
+        what = f"expected a mapping, got {'a list' if isinstance(data, list) else 'a text'}"
+        yamlfile.refuse(path, [*found, Fault("", what, f"see {_MANUAL}")])
+    base = data.pop("extends", None)
+    extended = os.path.join(BUNDLED, f"{base}.yaml")
+    if base is not None and not (_NAME.fullmatch(str(base)) and os.path.exists(extended)):
+        found.append(Fault("extends", f"{base} is no bundled agent", f"one of {', '.join(names())}"))
+    found += look_faults(shapes.fitted(data | {"name": agent}, Look, found))
+    yamlfile.refuse(path, [fault._replace(mend=fault.mend.replace("fleetd.yaml(5)", _MANUAL)) for fault in found])
+    data = budgeted(data, os.path.basename(path))
+    return data if base is None else _extended(_read(extended), data)
+
+
+def _look(data: dict[str, Any]) -> Look:
+    look = msgspec.convert(data, Look)
+    look.backends = _backends()
     return look
 
 
@@ -92,17 +102,12 @@ def _backends() -> Wordings:
     return msgspec.convert(_read(os.path.join(BUNDLED, "_backends.yaml")), Wordings)
 
 
-def _read(path: str) -> dict[str, Any]:
+def _read(path: str) -> Any:
+    """The data of a bundled file, which the tests have checked: the strict reader takes ten times as long."""
     import yaml
 
-    try:
-        with open(path, encoding="utf-8") as file:
-            data = yaml.load(file, yaml.CSafeLoader)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise BadConfig(" ".join(str(error).split()), "mend the file", path) from None
-    if not isinstance(data, dict):
-        raise BadConfig("holds no mapping", "see AGENT FILES in fleettools(7)", path)
-    return data
+    with open(path, encoding="utf-8") as file:
+        return yaml.load(file, yaml.CSafeLoader)
 
 
 def _extended(base: Any, own: Any) -> Any:

@@ -10,7 +10,7 @@ from fleettools.screens import evidence, legacy, operators, signs
 from fleettools.screens.blocks import Screen
 from fleettools.screens.case import WHY, Case, Earlier, Outcome, is_long_wait
 from fleettools.screens.look import Look
-from fleettools.screens.patterns import Rules
+from fleettools.screens.patterns import Rules, ran_out
 from fleettools.screens.scrub import scrubbed
 
 _FRAMES = dict.fromkeys(range(0x2500, 0x25A0))  # lines and blocks that grow and shrink with the pane
@@ -40,7 +40,7 @@ def weigh(
     case = Case(pane, look, rules, earlier, explain)
     found = _outcome(case)
     notes = [scrubbed(note) for note in (*_seen(case.screen), *(case.notes or ()))] if explain else []
-    return Judgement(_verdict(case, found), notes, case.search.over, case.failures)
+    return Judgement(_verdict(case, found), notes, [*case.search.over, *ran_out()], case.failures)
 
 
 def explained(judgement: Judgement) -> list[str]:

@@ -5,13 +5,17 @@ apostrophes and dots do not count, `*` stands for a few words, and a bare number
 (`prompts`, `items`, ...) are regular expressions over one physical line without its colours, from its first column on.
 """
 
+import copy
 import re
+from collections.abc import Iterator
 from functools import cache, cached_property
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import msgspec
 
+from fleettools.errors import Fault
 from fleettools.records import Cause
+from fleettools.screens import patterns
 from fleettools.screens.sgr import squeezed
 
 GAP = 20  # so many letters at most does a `*` stand for: it does not lead from one sentence into the next
@@ -191,7 +195,7 @@ class Look(Wordings, dict=True, kw_only=True):
     def head(self) -> re.Pattern[str]:
         """Matches a line that begins an item; the name of the group that matched is its kind."""
         kinds = (f"(?P<{kind}>{'|'.join(self.items[kind])})" for kind in ITEM_KINDS if self.items.get(kind))
-        return re.compile("|".join(kinds) or "(?!)")
+        return compiled("|".join(kinds) or "(?!)")
 
     @property
     def bare_replies(self) -> bool:
@@ -420,32 +424,57 @@ def _holds(parts: tuple[str, ...], words: str) -> bool:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The compiled form of a place's regular expression."""
-    return re.compile(pattern)
+    """The compiled form of a place's regular expression; one of a person's own has a time budget."""
+    return cast("re.Pattern[str]", patterns.bounded(pattern)) or re.compile(pattern)
 
 
-def any_of(patterns: list[str]) -> re.Pattern[str]:
+def any_of(listed: list[str]) -> re.Pattern[str]:
     """Matches where one of the patterns does."""
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or "(?!)")
+    return compiled("|".join(f"(?:{pattern})" for pattern in listed) or "(?!)")
 
 
-def check(look: Look) -> None:
-    """Raise ValueError, naming the key, for a kind or a regular expression that cannot be."""
-    for kind in look.items:
-        if kind not in ITEM_KINDS:
-            raise ValueError(f"items.{kind} is no kind of item; one of {', '.join(ITEM_KINDS)}")
-    places = {f"items.{kind}": patterns for kind, patterns in look.items.items()}
-    places |= {"busy": look.busy, "questions": look.questions, "banner": look.banner}
-    places |= {"cleared": look.cleared, "title": look.title, "menus": look.menus}
-    places["prompts"] = [
-        text for prompt in look.prompts for text in (prompt.head, prompt.more, prompt.above or "", prompt.unless or "")
+# Where regular expressions stand in an agent file.
+_LISTS = ("busy", "questions", "banner", "cleared", "title", "menus")
+_IN_PROMPTS = ("head", "more", "above", "unless")
+_IN_COMPOSER = ("line", "below", "unless")
+
+
+def faults(look: Look) -> list[Fault]:
+    """What the types cannot say of an agent file: kinds that there are not, regular expressions that cannot be."""
+    found = [
+        Fault(f"items.{kind}", "no kind of item", f"one of {', '.join(ITEM_KINDS)}")
+        for kind in look.items
+        if kind not in ITEM_KINDS
     ]
-    places["composer"] = [look.composer.line or "", look.composer.unless or ""]
-    for key, patterns in places.items():
-        for pattern in patterns:
-            try:
-                groups = compiled(pattern).groups
-            except re.error as error:
-                raise ValueError(f"{key}: {pattern!r}: {error}") from None
-            if groups and key.startswith("items."):
-                raise ValueError(f"{key}: {pattern!r}: write (?:...) for a group that is not looked at")
+    for place, pattern in _places(msgspec.to_builtins(look)):
+        if wrong := patterns.fault(pattern):
+            found.append(Fault(place, wrong, "mend the regular expression, or put \\ before the character"))
+        elif place == "composer.line" and not compiled(pattern).groups:
+            found.append(Fault(place, f"no group in {pattern!r}", "write (...) around the text"))
+        elif place.startswith("items.") and compiled(pattern).groups:
+            found.append(Fault(place, f"a group in {pattern!r}", "write (?:...) for a group that is not looked at"))
+    return found
+
+
+def budgeted(data: dict[str, Any], file: str) -> dict[str, Any]:
+    """The data of a person's own agent file with a time budget on each of its regular expressions."""
+    made = copy.deepcopy(data)
+    for place, pattern in _places(data):
+        holder: Any = made
+        *path, last = re.findall(r"\w+", place)
+        for step in path:
+            holder = holder[int(step) if step.isdigit() else step]
+        holder[int(last) if last.isdigit() else last] = patterns.marked(f"{file} {place}", pattern)
+    return made
+
+
+def _places(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each regular expression in the data of an agent file, behind its place."""
+    lists = {key: data.get(key) or [] for key in _LISTS}
+    lists |= {f"items.{kind}": listed for kind, listed in (data.get("items") or {}).items()}
+    for key, listed in lists.items():
+        yield from ((f"{key}[{i}]", pattern) for i, pattern in enumerate(listed))
+    for i, prompt in enumerate(data.get("prompts") or []):
+        yield from ((f"prompts[{i}].{key}", prompt[key]) for key in _IN_PROMPTS if prompt.get(key))
+    composer = data.get("composer") or {}
+    yield from ((f"composer.{key}", composer[key]) for key in _IN_COMPOSER if composer.get(key))

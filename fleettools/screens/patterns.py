@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import regex
 
 BUDGET = 0.1  # seconds of processor time for all patterns of one pane together
+LINE_BUDGET = 0.005  # seconds of processor time for a pattern of a person's own agent file on one line
 LONGEST = 10_000  # characters of a pattern
 DEEPEST = 50  # groups within each other
 MOST = 1000  # times that a part may be repeated, and ten times that with the repetitions around it
@@ -98,6 +99,58 @@ def _excess(pattern: str) -> str | None:
             if most > MOST or last > 10 * MOST:
                 return f"a repetition of more than {MOST} times at {token.start()}"
     return None
+
+
+_MARK = re.compile(r"\(\?#own ([^)]*)\)")
+_ran_out: dict[str, None] = {}
+
+
+def marked(key: str, pattern: str) -> str:
+    """The pattern of a person's own file, with a comment that has it `bounded` also as a part of a larger one."""
+    return f"(?#own {key}){pattern}"
+
+
+def bounded(pattern: str) -> "Bounded | None":
+    """The compiled form of a pattern that holds one which is `marked`; None for any other."""
+    return Bounded(pattern) if "(?#own " in pattern else None
+
+
+class Bounded:
+    """A pattern of a person's own: one that runs out of its time matches nothing more on that pane."""
+
+    def __init__(self, pattern: str) -> None:
+        import regex
+
+        self._pattern = regex.compile(pattern)
+        self.groups: int = self._pattern.groups
+        self._keys = ", ".join(dict.fromkeys(_MARK.findall(pattern)))
+
+    def match(self, text: str, *at: int) -> "regex.Match[str] | None":
+        """As of a compiled pattern."""
+        return self._within("match", text, at)
+
+    def search(self, text: str, *at: int) -> "regex.Match[str] | None":
+        """As of a compiled pattern."""
+        return self._within("search", text, at)
+
+    def _within(self, how: str, text: str, at: tuple[int, ...]) -> "regex.Match[str] | None":
+        if self._keys in _ran_out:
+            return None
+        try:
+            found: regex.Match[str] | None = getattr(self._pattern, how)(
+                text, *at, timeout=LINE_BUDGET + len(text) * 2e-7
+            )
+        except TimeoutError:
+            _ran_out[self._keys] = None
+            return None
+        return found
+
+
+def ran_out() -> list[str]:
+    """The keys of the bounded patterns that ran out of their time since the last call; they are tried again."""
+    keys = list(_ran_out)
+    _ran_out.clear()
+    return keys
 
 
 @cache
