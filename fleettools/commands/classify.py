@@ -55,9 +55,12 @@ class Judge:
         verdict = self.verdict(records.decode(line, records.Pane))
         return (records.replaced(line, records.Pane, verdict),)
 
-    def screen(self, text: str) -> bytes:
-        """The verdict on a raw screen."""
-        return self._records.encode(self.verdict(self._records.Pane(text=text, tz=self._clock.local_zone())))
+    def screen(self, text: str, file: str | None) -> bytes:
+        """The verdict on a raw screen, named by its file: the same screen in two files is two events."""
+        verdict = self.verdict(self._records.Pane(text=text, tz=self._clock.local_zone(), name=file))
+        if file is not None:
+            verdict.event = f"{verdict.screen}@{file}"
+        return self._records.encode(verdict)
 
     def verdict(self, pane: "records.Pane") -> "records.Verdict":
         """The verdict on a pane; what a person should know goes to stderr."""
@@ -159,7 +162,7 @@ def main(
 ) -> Exit:  # fmt: skip
     """Judge what became of the turn on each pane: a `verdict` in place of each `pane` record.
 
-    With --text, each FILE (or standard input) is one screen, colours kept or not.
+    With --text, each FILE (or standard input) is one screen, colours kept or not; its verdict's name is the file's.
     """
     from fleettools.adapters.lines import Input, pump
 
@@ -181,7 +184,7 @@ def _screens(ctx: Context, judge: Judge, names: tuple[str, ...]) -> Exit:
             if ctx.strict:
                 break
             continue
-        ctx.out.write(judge.screen(text))
+        ctx.out.write(judge.screen(text, None if name == "-" else name))
         ctx.out.flush()
     ctx.out.flush()
     return Exit.BAD_INPUT if bad else Exit.OK

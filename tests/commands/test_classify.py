@@ -127,6 +127,18 @@ def test_explain_tells_path_item_line_and_near_miss(tmp_path: Path) -> None:
     assert "(overload), but it does not begin with it" in done.stderr and "sk-ant-abcdefghijkl" not in done.stderr
 
 
+def test_each_verdict_on_a_screen_names_its_file_and_two_files_are_two_events(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(OVERLOADED)
+    done = run(tmp_path, "--agent", "claude", "--text", "a.txt", "b.txt")
+    found = [json.loads(row) for row in done.stdout.splitlines()]
+    assert [verdict["name"] for verdict in found] == ["a.txt", "b.txt"]
+    assert found[0]["screen"] == found[1]["screen"] and found[0]["event"] != found[1]["event"]
+    again = run(tmp_path, "--agent", "claude", "--text", "a.txt")
+    assert json.loads(again.stdout)["event"] == found[0]["event"]
+    assert "name" not in json.loads(run(tmp_path, "--agent", "claude", "--text", stdin=OVERLOADED).stdout)
+
+
 def test_hostile_text_never_reaches_the_terminal_raw(tmp_path: Path) -> None:
     text = drawing.failure("claude", "API Error: 529 \u202eOverloaded \x9b31m sk-ant-REDACTED")
     done = run(tmp_path, "--agent", "claude", "--text", "--explain", stdin=text)
