@@ -19,8 +19,9 @@ _Form = tuple[tuple[str, ...], str, Callable[[re.Match[str]], str]]
 
 # Made so that they are known at sight: how they begin, and how they go on.
 _MADE = (
-    # These may begin a word, too, so a digit has to follow.
-    ("sk- pk- rk- ak- csk- xai- pplx- tvly- fc- key-", r"(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{8,}"),
+    ("sk-ant- sk-proj- sk-or- sk-svcacct- sk-admin- sk-lf- pk-lf-", r"[A-Za-z0-9_-]{8,}"),
+    # These may begin a word, too, so a digit has to follow, or more letters than a word has.
+    ("sk- pk- rk- ak- csk- xai- pplx- tvly- fc- key-", r"(?=[A-Za-z_-]{0,40}[0-9]|[A-Za-z]{16})[A-Za-z0-9_-]{8,}"),
     ("sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ pk_live_ pk_test_", r"[A-Za-z0-9]{10,}"),
     ("ghp_ gho_ ghu_ ghs_ ghr_ hf_ gsk_", r"[A-Za-z0-9]{10,}"),
     ("github_pat_", r"[A-Za-z0-9_]{10,}"),

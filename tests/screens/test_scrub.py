@@ -19,6 +19,8 @@ BODY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7"
 SECRETS = [
     ("Invalid key ", "sk-" + "ant-api03-abcdefghijkl", " given"),
     ("Incorrect API key provided: ", "sk-" + "proj-" + LOT, "."),
+    ("the log shows key ", "sk-" + "ant-abcdefghijkl", "."),
+    ("", "sk-" + "abcdefghijklmnopq", " is wrong"),
     ("Incorrect API key provided: ", HEX, ". You can find"),
     ("API key ", "AIza" + "SyA0123456789abcdefghij", " not valid"),
     ("token ", "ya29." + "a0AfB_byC" + LOT, ""),
