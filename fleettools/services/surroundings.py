@@ -121,8 +121,9 @@ def _locale() -> Iterator[Finding]:
 def _store(url: str | None, doors: Doors) -> Iterator[Finding]:
     said: list[object] = []
     shown = url or f"sqlite:{doors.default_store()}"
-    if "@" in shown:
-        shown = f"{shown.partition('://')[0]}://...@{shown.rpartition('@')[2]}"
+    if "://" in shown:  # a password may stand before the last @, and behind the ?
+        scheme, _, place = shown.partition("://")
+        shown = f"{scheme}://{'...@' if '@' in place else ''}{place.rpartition('@')[2].partition('?')[0]}"
     try:
         doors.open_store(url, said.append).close()
         yield Finding(f"state {shown}")
