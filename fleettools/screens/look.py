@@ -5,7 +5,6 @@ apostrophes and dots do not count, `*` stands for a few words, and a bare number
 (`prompts`, `items`, ...) are regular expressions over one physical line without its colours, from its first column on.
 """
 
-import copy
 import re
 from collections.abc import Iterator
 from functools import cache, cached_property
@@ -458,7 +457,7 @@ def faults(look: Look) -> list[Fault]:
 
 def budgeted(data: dict[str, Any], file: str) -> dict[str, Any]:
     """The data of a person's own agent file with a time budget on each of its regular expressions."""
-    made = copy.deepcopy(data)
+    made: dict[str, Any] = msgspec.to_builtins(data)
     for place, pattern in _places(data):
         holder: Any = made
         *path, last = re.findall(r"\w+", place)
