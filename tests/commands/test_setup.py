@@ -145,6 +145,16 @@ def test_check_leads_with_what_is_wrong(desk: Desk) -> None:
     assert grades.count("FAULT") == 1
 
 
+def test_check_as_json_is_one_object(desk: Desk) -> None:
+    (desk.folder / "fleetd.yaml").write_text("profiles: {a: {agent: clade}}\n")
+    done = desk.run("fleetd", "check", "--json", now=None)
+    assert done.status == 78
+    (made,) = done.records
+    assert made["configuration"] == "fleetd.yaml"
+    assert made["findings"][0]["grade"] == "FAULT"
+    assert made["findings"][0]["mend"] == "did you mean claude?"
+
+
 def test_check_says_whom_it_would_find(desk: Desk) -> None:
     pane = agent(desk, "a")
     said = fleetd(desk, "check")

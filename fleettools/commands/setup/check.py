@@ -3,6 +3,8 @@
 import os
 from collections.abc import Iterator
 
+import msgspec
+
 from fleettools import records
 from fleettools.adapters import agentfiles, clock, configfile, runner, shapes, web
 from fleettools.adapters.stores import default_path, open_store
@@ -16,6 +18,8 @@ from fleettools.services import surroundings
 from fleettools.services.delivery.alert import by_command, by_webhook
 from fleettools.services.surroundings import Doors, Finding
 
+GRADES = (("FAULT", "31"), ("WARN", "33"), ("ok", "32"))  # worst first, each with its colour
+
 
 def check(ctx: Context, state_url: str | None, tmux: Tmux, try_alerts: bool) -> Exit:
     """Print faults, warnings and what is well; the status is that of the first fault, 0 for warnings alone.
@@ -23,7 +27,7 @@ def check(ctx: Context, state_url: str | None, tmux: Tmux, try_alerts: bool) -> 
     With `try_alerts` each alert that is configured is sent a test.
     """
     read, found = Config(), []
-    place = configfile.located(ctx.config_path) or "(none: the defaults hold)"
+    place = configfile.located(ctx.config_path)
     finder = None
     try:
         read = ctx.config()
@@ -33,11 +37,18 @@ def check(ctx: Context, state_url: str | None, tmux: Tmux, try_alerts: bool) -> 
     doors = Doors(agentfiles, shapes.nearest, open_store, default_path, tmux, finder)
     found += surroundings.look(read, state_url, doors)
     found += _tried(read) if try_alerts else []
-    lines = [_summary(found), f"configuration {place}", *map(str, sorted(found, key=_rank))]
-    if ctx.messages.level >= 0 and not any(one.status == Exit.BAD_CONFIG for one in found):
-        lines += ["", "the keys:", *(f"  {key}" for key in key_table(read))]
-    for line in lines:
-        ctx.out.write(f"{printable(line)}\n".encode())
+    found.sort(key=_rank)
+    if ctx.json:
+        made = [{"grade": GRADES[_rank(one)][0], "what": one.what, "mend": one.mend or None} for one in found]
+        ctx.out.write(msgspec.json.encode({"configuration": place, "findings": made}) + b"\n")
+    else:
+        lines = [_summary(found), f"configuration {place or '(none: the defaults hold; fleetd init writes one)'}"]
+        lines += map(str, found)
+        if ctx.messages.level >= 0 and not any(one.status == Exit.BAD_CONFIG for one in found):
+            lines += ["", "the keys:", *(f"  {key}" for key in key_table(read))]
+        coloured = os.isatty(1) and not os.environ.get("NO_COLOR")
+        for line in map(printable, lines):
+            ctx.out.write(f"{_coloured(line) if coloured else line}\n".encode())
     ctx.out.flush()
     return next((one.status for one in found if one.status), Exit.OK)
 
@@ -59,6 +70,14 @@ def _tried(config: Config) -> Iterator[Finding]:
             yield Finding(f"alert {rule.name} took a test: {answer.reason}")
         else:
             yield Finding(f"alert {rule.name}: {answer.reason}", "mend it under alerts:", Exit.UNAVAILABLE)
+
+
+def _coloured(line: str) -> str:
+    """The line with its grade in a colour."""
+    for word, colour in GRADES:
+        if line.startswith(word.ljust(5)):
+            return f"\x1b[{colour}m{word}\x1b[0m{line[len(word) :]}"
+    return line
 
 
 def _rank(finding: Finding) -> int:
