@@ -34,6 +34,7 @@ SAID = [
     ({**DELIVERY, "outcome": "stuck", "reason": "r"}, "%0 was not told of i: r"),
     ({"type": "decision", "ts": TS, "allowed": False, "profile": "p", "reason": "r"}, "p may not spawn now: r"),
     ({"type": "tmux", "ts": TS, "server": "h:/s:1", "state": "down"}, "tmux server h:/s:1 is down"),
+    ({"type": "resume", **OF_C, "target": "%1", "probe": True, "outcome": "sent", "reason": "r"}, "%1 is tried again"),
     ({"type": "somebody-elses", "ts": TS, "x": 1}, "somebody-elses x=1"),
 ]  # fmt: skip
 

@@ -108,6 +108,7 @@ HOMES = [
     ("claude", {"HOME": "/h", "CLAUDE_CONFIG_DIR": "/c"}, "/c/.claude.json", {"oauthAccount": {"accountUuid": "u1"}}),
     ("codex", {"HOME": "/h"}, "/h/.codex/auth.json", {"tokens": {"account_id": "u1"}}),
     ("codex", {"HOME": "/h", "CODEX_HOME": "/c"}, "/c/auth.json", {"tokens": {"account_id": "u1"}}),
+    ("copilot", {"HOME": "/h"}, "/h/.copilot/config.json", {"last_logged_in_user": {"login": "u1"}}),
     ("gemini", {"HOME": "/h"}, "/h/.gemini/google_accounts.json", {"active": "u1"}),
 ]
 
@@ -122,6 +123,7 @@ def test_an_agents_own_file_names_the_account(agent: str, env: dict[str, str], p
 KEYS = [
     ("claude", "ANTHROPIC_API_KEY"), ("claude", "CLAUDE_CONFIG_DIR"), ("codex", "CODEX_HOME"),
     ("codex", "OPENAI_API_KEY"), ("gemini", "GEMINI_API_KEY"), ("aider", "OPENAI_API_KEY"),
+    ("qwen", "OPENAI_BASE_URL"), ("amp", "AMP_API_KEY"), ("cursor", "CURSOR_API_KEY"), ("copilot", "GH_TOKEN"),
 ]  # fmt: skip
 
 

@@ -167,6 +167,11 @@ def _pane(record: Record) -> Said:
     yield f" {record['title']}" if record.get("title") else "", "dim"
 
 
+def _resume(record: Record) -> Said:
+    yield f"{record['target']} {'is tried again' if record.get('probe') else 'goes on'}", "cyan"
+    yield f" on {record['credentialId']}, {record['outcome']}: {record['reason']}", ""
+
+
 def _other(record: Record) -> Said:
     """Any other record: its fields, one after the other."""
     yield str(record["type"]), "bold"
@@ -179,5 +184,5 @@ def _other(record: Record) -> Said:
 _SENTENCES: dict[str, Callable[[Record], Said]] = {
     "verdict": _verdict, "incident": _incident, "quarantine": _quarantine, "ended": _ended, "nearly": _nearly,
     "unmapped": _unmapped, "delivery": _delivery, "decision": _decision, "ticket": _ticket, "member": _member,
-    "credential": _credential, "tmux": _tmux, "pane": _pane,
+    "credential": _credential, "tmux": _tmux, "pane": _pane, "resume": _resume,
 }  # fmt: skip
