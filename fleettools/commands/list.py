@@ -42,7 +42,8 @@ def main(ctx: Context, state_url: str | None, released: bool, status: bool, ever
             raise click.UsageError("--status goes neither with --all nor with --watch")
         from fleettools.policy.segment import segment
 
-        ctx.out.write(segment(view()).encode() + b"\n")
+        out = views.profiles_view(config, fleet.situation(store, config))
+        ctx.out.write(segment(view()["members"], out).encode() + b"\n")
         ctx.out.flush()
         return
 

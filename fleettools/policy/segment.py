@@ -1,6 +1,6 @@
 """The fleet in a few characters, for tmux's status line; colours in tmux's own syntax."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fleettools.policy.members.roster import FAILED
@@ -9,24 +9,19 @@ LONGEST = 16  # letters of a name
 MOST = 3  # credentials that are named
 
 
-def segment(view: Mapping[str, Any]) -> str:
-    """What the view of fleet-list says, as `6 ok`, `5 ok 1 failed team-a 42s`; "" for a fleet without members."""
-    members, profiles = view["members"], view["profiles"].values()
-    out: dict[str, tuple[int, str]] = {}
-    for profile in profiles:
-        cooling, gone = profile.get("coolingOffForSeconds"), profile.get("quarantinedForSeconds")
-        if gone is not None or cooling is not None:
-            colour = "red" if gone is None else "magenta"
-            out[str(profile["credentialId"])] = (gone if gone is not None else cooling, colour)
+def segment(members: Sequence[Mapping[str, Any]], out: Mapping[str, Any]) -> str:
+    """The members, and the credentials that are out by fleet-profiles' view, as `5 ok 1 failed team-a 42s`."""
+    gone = {name: (seconds, "red") for name, seconds in out["coolingOff"].items()}
+    gone |= {name: (seconds, "magenta") for name, seconds in out["quarantined"].items()}
     failed = sum(member["state"] in FAILED for member in members)
     asking = sum(member["state"] == "blocked" for member in members)
     parts = [_painted("green", f"{len(members) - failed - asking} ok")] if members else []
     parts += [_painted("yellow", f"{asking} asks")] if asking else []
     parts += [_painted("red", f"{failed} failed")] if failed else []
-    for credential, (seconds, colour) in sorted(out.items())[:MOST]:
+    for credential, (seconds, colour) in sorted(gone.items())[:MOST]:
         parts.append(_painted(colour, f"{_name(credential)} {_short(seconds)}"))
-    if len(out) > MOST:
-        parts.append(_painted("red", f"+{len(out) - MOST}"))
+    if len(gone) > MOST:
+        parts.append(_painted("red", f"+{len(gone) - MOST}"))
     return " ".join(parts)
 
 
