@@ -110,6 +110,15 @@ def test_released_members_are_shown_with_all_only(fleet: Desk) -> None:
     assert [m["state"] for m in shown(fleet, "--all")["members"]] == ["released"]
 
 
+def test_a_status_line_gets_one_short_text(fleet: Desk) -> None:
+    feed(fleet, verdict(fleet, "%1", "a-one", "backend_error"), verdict(fleet, "%2", "a-two", "backend_error"))
+    feed(fleet, verdict(fleet, "%3", "b", "completed"))
+    out, said = fleet.start("list", "--status").communicate(timeout=30)
+    text = "#[fg=green]1 ok#[default] #[fg=red]2 failed#[default] #[fg=red]team-a 60s#[default]\n"
+    assert (out, said) == (text, "")
+    assert fleet.run("list", "--status", "--all").status == 2
+
+
 HEARTBEATS = [
     ({"pid": 7, "beat_ms": -5000}, "running"),
     ({"pid": 7, "beat_ms": -61_000}, "silent"),
