@@ -170,6 +170,12 @@ def test_names_give_way_before_the_reason_does(fleet: Desk) -> None:
     assert row.endswith("it is failed")
 
 
+def test_a_column_in_which_nobody_has_anything_is_left_out(fleet: Desk) -> None:
+    feed(fleet, verdict(fleet, "%1", "a-one", "failed", name=None))
+    text = drawn(fleet, "list", env={"NO_COLOR": "1"})
+    assert text.splitlines()[0].split() == ["pane", "state", "age", "profile", "credential", "reason"]
+
+
 def test_json_brings_the_object_back_on_a_terminal(fleet: Desk) -> None:
     feed(fleet, verdict(fleet, "%1", "a-one", "failed", reason="a\u202eb"))
     text = drawn(fleet, "list", "--json")

@@ -91,11 +91,11 @@ def _profiles(profiles: Mapping[str, View]) -> RenderableType:
 def _member(member: View, profile: View) -> Sequence[Cell]:
     seconds = profile.get("quarantinedForSeconds", profile.get("coolingOffForSeconds"))
     return [
-        member.get("name", "-"),
+        member.get("name", ""),
         member["target"],
         (member["state"], _STYLES[member["state"]]),
         _age(member["ageSeconds"]),
-        member.get("profile", "-"),
+        member.get("profile", ""),
         _other(member.get("credentialId"), member.get("profile")),
         _left(seconds),
         member.get("failureReason", member.get("reason", "")),
