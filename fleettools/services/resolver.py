@@ -23,6 +23,7 @@ from fleettools.services.store import Store, change, read, read_all
 
 SIGNAL_MS = 600_000  # what an agent said longer ago is dropped
 MOST = 100  # signals of one pane that may wait
+PANES = 4096  # of which the last look is remembered
 
 
 class Resolver:
@@ -32,6 +33,7 @@ class Resolver:
         """`host`: whose panes' posted signals are taken up; `flush` writes out what was yielded before."""
         self._store, self._config, self._messages = store, config, messages
         self._host, self._flush = host, flush
+        self._looks: dict[tuple[str, str, int | None], Moment] = {}
         self._worded_before: Seen[str] = Seen()
 
     def verdict(self, line: bytes) -> Iterator[bytes]:
@@ -44,7 +46,14 @@ class Resolver:
             yield self._said(line, seen.profile, {"resolved": True})
             return
         at = self._placed(seen)
-        answer = commit(self._store, seen.server, seen.target, lambda member, won: marking.step(member, seen, won, at))
+        pane = (seen.server, seen.target, seen.pid)
+        last = self._looks.pop(pane, None)
+        answer = commit(
+            self._store, seen.server, seen.target, lambda member, won: marking.step(member, seen, won, at, last)
+        )
+        self._looks[pane] = at if last is None or at.since(last) > 0 else last
+        if len(self._looks) > PANES:
+            del self._looks[next(iter(self._looks))]
         if not answer.known:
             self._warn(seen, answer)
         changes = _changes(answer)

@@ -1,9 +1,11 @@
 """The end of a turn: what proves it, and when it happened."""
 
 import pytest
-from looks import T0, after, look, run, sent
+from looks import T0, after, at, look, run, sent
 
 from fleettools import records
+from fleettools.moments import Moment
+from fleettools.policy.members import marking
 from fleettools.records import Verdict
 
 
@@ -137,3 +139,16 @@ class TestWhen:
         assert member is not None and member.turn is not None
         assert (member.state, member.count, answer.resolved) == ("done", 2, True)
         assert member.since_ms == T0 + 3_000
+
+    def test_the_last_look_of_this_run_counts_though_the_store_was_spared_it(self) -> None:
+        member = run(look("working"), look("working", at=4))[0]
+        assert member is not None and member.looked is not None and member.looked.ms == T0
+        error = look("backend_error", at=6, undated=True)
+        for last, dated in ((None, 3), (4, 5), (-9, 3)):
+            own = None if last is None else Moment(T0 + 1000 * last)
+            answer = marking.step(member, error, {}, at(error), own)[1]
+            assert answer.fields is not None and answer.fields["at"] == records.to_ts(T0 + 1000 * dated)
+
+    def test_the_store_learns_of_a_look_at_least_every_five_seconds(self) -> None:
+        member = run(*(look("working", at=second) for second in range(12)))[0]
+        assert member is not None and member.looked is not None and member.looked.ms == T0 + 10_000

@@ -26,15 +26,26 @@ from fleettools.policy.members.sightings import Sighting
 from fleettools.policy.members.turns import Fit, TurnState
 
 Kept = tuple[MemberState, Answer]
+LOOKED_MS = 5_000
 
 
-def step(member: MemberState | None, seen: records.Verdict, settled: Settled, at: Moment) -> Stepped:
-    """What a look at a pane, at a moment of the store's clock, makes of its member."""
+def step(
+    member: MemberState | None, seen: records.Verdict, settled: Settled, at: Moment, last: Moment | None = None
+) -> Stepped:
+    """What a look at a pane, at a moment of the store's clock, makes of its member.
+
+    `last`: the caller's own last look at this process, which the store may know only to within LOOKED_MS.
+    """
     now = clocked(member, at)
-    after, answer = _step(member, Sighting(seen, now, member.looked if member else None), settled)
+    before = member.looked if member else None
+    if before and last and clocked(member, last).ms > before.ms:
+        before = clocked(member, last)
+    after, answer = _step(member, Sighting(seen, now, before), settled)
     if after is None or answer.asks or not answer.known or after.state == "released":
         return after, answer
-    if after.looked and after.looked.ms >= now.ms:
+    since = None if after.looked is None else now.ms - after.looked.ms
+    # A look at which nothing changes need not be written each second.
+    if since is not None and (since <= 0 or (after is member and since < LOOKED_MS)):
         return after, answer
     return msgspec.structs.replace(after, looked=now), answer
 
