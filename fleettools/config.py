@@ -131,6 +131,18 @@ class Notify(Section):
     reminders: list[Seconds] = msgspec.field(default_factory=lambda: [60.0, 300.0, 900.0])
 
 
+class Resume(Section):
+    """How members that failed are prompted again when their credential is free.
+
+    `prompt`: what is typed; `ticket` is the failed ticket's own prompt. `apart`: seconds between two of them.
+    """
+
+    after: Literal["free"] = "free"
+    prompt: Annotated[str, msgspec.Meta(min_length=1, max_length=4000)] = "continue"
+    most: Annotated[int, msgspec.Meta(ge=1, le=100)] = 3
+    apart: Annotated[float, msgspec.Meta(ge=1, le=3600)] = 5
+
+
 class Journal(Section):
     """For how many days fleetd keeps what happened; 0 for no journal."""
 
@@ -168,6 +180,7 @@ class Config(Section):
     agents: str | None = None
     discover: Literal["auto", "off"] = "auto"
     state: Private | None = None
+    resume: Resume | None = None
     journal: Journal = msgspec.field(default_factory=Journal)
     alerts: list[AlertRule] = []
     health: Health = msgspec.field(default_factory=Health)

@@ -383,6 +383,7 @@ class Ticket(Record, kw_only=True, tag="ticket"):
     reason: str | None = None
     by: Literal["reply", "verdict", "gone", "release", "send"] | None = None
     reply: str | None = None
+    again: str | None = None
     opened_at: Time | None = None
     settled_at: Time | None = None
     collected: bool | None = None

@@ -17,7 +17,7 @@ CALLS = {
     "fleet-gate": ["--profile", "a"], "fleet-spawn": ["a"], "fleet-send": ["%1"], "fleet-reply": ["t-1"],
     "fleet-collect": ["t-1"], "fleet-release": ["%1"], "fleet-list": [], "fleet-profiles": [], "fleetd": ["--once"],
     "fleet-replay": ["."], "fleet-timeline": [], "fleet-hook": ["--agent", "claude", HOOK],
-    "fleet-health": [],
+    "fleet-resume": ["--wait", "0"], "fleet-health": [],
 }  # fmt: skip
 STORELESS = {"fleet-classify", "fleet-health", "fleet-hook", "fleet-replay", "fleet-scrape", "fleet-timeline"}
 STORED = sorted(set(CALLS) - STORELESS)

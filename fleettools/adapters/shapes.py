@@ -131,8 +131,9 @@ def keys(shape: type[msgspec.Struct], place: str = "") -> Iterator[Key]:
     for field in msgspec.structs.fields(shape):
         inner = f"{place}{field.encode_name}"
         kind, parts = get_origin(field.type), get_args(field.type)
-        if _is_struct(field.type):
-            yield from keys(field.type, f"{inner}.")
+        inside = [part for part in parts or (field.type,) if part is not type(None)]
+        if len(inside) == 1 and kind in (None, Union, types.UnionType) and _has_defaults(inside[0]):
+            yield from keys(inside[0], f"{inner}.")
         elif kind is dict and _is_struct(parts[1]):
             yield from keys(parts[1], f"{inner}.NAME.")
         elif kind is list and _is_struct(parts[0]):
@@ -140,6 +141,11 @@ def keys(shape: type[msgspec.Struct], place: str = "") -> Iterator[Key]:
         else:
             default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
             yield Key(inner, described(field.type), "" if default is None else msgspec.json.encode(default).decode())
+
+
+def _has_defaults(shape: Any) -> bool:
+    """Whether a section may be written in part, so that each of its keys is one of its own."""
+    return _is_struct(shape) and not any(field.required for field in msgspec.structs.fields(shape))
 
 
 def described(shape: Any) -> str:

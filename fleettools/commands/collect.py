@@ -39,7 +39,7 @@ def main(ctx: Context, tickets: tuple[str, ...], lead: str | None, seconds: floa
     printed: set[str] = set()
     while True:
         found = list(_named(store, tickets) if tickets else _uncollected(store))
-        missing = set(tickets) - {ticket.id for ticket in found}
+        missing = _missing(store, tickets) if len(found) < len(set(tickets)) else set()
         if missing:
             ctx.messages.error(f"no such ticket: {', '.join(sorted(missing))}; fleet-send prints the ids")
             return Exit.NO
@@ -56,12 +56,20 @@ def main(ctx: Context, tickets: tuple[str, ...], lead: str | None, seconds: floa
         clock.sleep(min(LOOK_AGAIN, until - clock.monotonic()))
 
 
+def _missing(store: "Store", tickets: tuple[str, ...]) -> set[str]:
+    return {name for name in tickets if not list(_named(store, (name,)))}
+
+
 def _named(store: "Store", tickets: tuple[str, ...]) -> "Iterable[TicketState]":
     from fleettools.policy.members.tickets import TicketState, ticket_key
     from fleettools.services.store import read
 
-    found = (read(store, ticket_key(ticket), TicketState) for ticket in dict.fromkeys(tickets))
-    return (ticket for ticket in found if ticket is not None)
+    for name in dict.fromkeys(tickets):
+        ticket = read(store, ticket_key(name), TicketState)
+        while ticket is not None and ticket.followed:  # its member was prompted again
+            ticket = read(store, ticket_key(ticket.followed), TicketState)
+        if ticket is not None:
+            yield ticket
 
 
 def _uncollected(store: "Store") -> "Iterable[TicketState]":

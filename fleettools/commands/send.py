@@ -169,11 +169,13 @@ def _sent(ctx: Context, store: "Store", tmux: "Tmux", found: "Found", look: "Loo
     from fleettools.adapters import clock, terminals
     from fleettools.policy import foreground
     from fleettools.services.delivery.inject import Doors, Site
-    from fleettools.services.delivery.sending import Sending
+    from fleettools.services.delivery.sending import Order, Sending
     from fleettools.services.owner import Ownership
 
     owner = Ownership(store, clock.boot(), terminals.started)
-    sending = Sending(store, owner, clock, ctx.messages, found.member)
+    rules = ctx.config().resume
+    order = Order(kept=rules is not None and rules.prompt == "ticket")
+    sending = Sending(store, owner, clock, ctx.messages, found.member, order=order)
     programs = foreground.programs(look, ctx.config().runs_of(found.member.profile, found.runs))
     site = Site(Doors(tmux, terminals.Terminals(), clock, sending.pause), found.row, look, programs)
     return sending.run(site, prompt)

@@ -6,7 +6,7 @@ from typing import IO
 from fleettools.adapters.streams import Messages
 from fleettools.daemon.outlet import Outlet
 from fleettools.daemon.setting import Setting
-from fleettools.daemon.stages import DRAIN, STAGES
+from fleettools.daemon.stages import DRAIN, RESUMING, STAGES
 from fleettools.errors import Exit
 from fleettools.policy import heartbeat, watched
 
@@ -37,7 +37,7 @@ def once(setting: Setting) -> Exit | int:
                     program, _, rest = text.partition(": ")
                     Messages(program).error(rest)
             work.ledger.looked(sorted({heartbeat.fault_of(text) for text in faults}), server)
-    statuses = [pipe.statuses[name] for name in STAGES if pipe.statuses[name]]
+    statuses = [pipe.statuses[name] for name in (*STAGES, RESUMING) if pipe.statuses.get(name)]
     return next((status if status > 0 else Exit.INTERNAL for status in statuses), Exit.OK)
 
 

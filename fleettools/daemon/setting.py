@@ -13,7 +13,7 @@ from fleettools.adapters.tmux import Tmux
 from fleettools.cli import Context
 from fleettools.daemon.lock import held
 from fleettools.daemon.outlet import Diary, Outlet
-from fleettools.daemon.stages import STAGES, Call, module
+from fleettools.daemon.stages import Call, module
 from fleettools.errors import NoServer, Unavailable
 from fleettools.policy import upkeep
 from fleettools.policy.heartbeat import DaemonState
@@ -78,7 +78,7 @@ class Setting:
     def pipe(self, errors: IO[bytes] | None = None) -> Pipe:
         """The pipe of all stages, each of which is handed the configuration as it was checked."""
         call = self._call._replace(state=())  # they find it in their environment
-        stages = {name: [*module(name), *call.options(name)] for name in STAGES}
+        stages = {name: [*module(name), *call.options(name)] for name in call.stages}
         return Pipe(stages, self._env, ("-c", config.written(self.config)), errors)
 
     def call(self) -> Call:
@@ -89,7 +89,14 @@ class Setting:
         path, name = self.asked.sockets
         server = [*(["-S", path] if path else []), *(["-L", name] if name else [])]
         state = ["--state", self.asked.state] if self.asked.state else []
-        return Call(tuple(common), not self.asked.once, tuple(state), tuple(server), self._daemon())
+        return Call(
+            tuple(common),
+            not self.asked.once,
+            tuple(state),
+            tuple(server),
+            self._daemon(),
+            self.ctx.config().resume is not None,
+        )
 
     def shell_line(self) -> str:
         """The pipe as a line for a shell."""

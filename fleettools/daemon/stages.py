@@ -7,6 +7,7 @@ import sys
 from typing import NamedTuple
 
 STAGES = ("fleet-scrape", "fleet-classify", "fleet-resolve", "fleet-correlate", "fleet-notify")
+RESUMING = "fleet-resume"  # the last one, where the configuration asks for it: it holds back no incident
 DRAIN = 2.0  # seconds
 
 
@@ -14,7 +15,7 @@ class Call(NamedTuple):
     """How fleetd was called, as far as its stages have to know.
 
     `common`: -q, -v, --strict; `state` and `server`: --state, and -S or -L, as they were given; `daemon`:
-    `host:socket path` of this fleetd.
+    `host:socket path` of this fleetd; `resumes`: whether failed members are prompted again.
     """
 
     common: tuple[str, ...]
@@ -22,6 +23,12 @@ class Call(NamedTuple):
     state: tuple[str, ...]
     server: tuple[str, ...]
     daemon: str
+    resumes: bool = False
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The stages in their order."""
+        return (*STAGES, RESUMING) if self.resumes else STAGES
 
     def options(self, stage: str) -> list[str]:
         """What a stage is called with, apart from its configuration."""
@@ -30,13 +37,14 @@ class Call(NamedTuple):
             "fleet-classify": (),
             "fleet-correlate": ("--daemon", self.daemon, *self.state),
             "fleet-notify": (*(["--wait", f"{DRAIN:g}"] if self.follow else []), *self.state, *self.server),
+            RESUMING: ("--wait", f"{DRAIN if self.follow else 0:g}", *self.state, *self.server),
         }
         return [*self.common, *own.get(stage, self.state)]
 
     def shell_line(self, config: str | None, everything: bool) -> str:
         """The pipe as a line for a shell; a command that is not on the PATH comes with its place."""
         named = ["-c", config] if config else []
-        calls = [[*_program(stage), *named, *self.options(stage)] for stage in STAGES]
+        calls = [[*_program(stage), *named, *self.options(stage)] for stage in self.stages]
         end = [*(["--all"] if everything else []), *self.common, *self.state, *self.server]
         return " | ".join(shlex.join(call) for call in [*calls, [*_program("fleetd"), "--stdin", *named, *end]])
 

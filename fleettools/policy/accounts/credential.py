@@ -14,6 +14,7 @@ from fleettools.moments import Moment
 from fleettools.policy.accounts import periods
 from fleettools.policy.accounts.announcing import Announcement
 from fleettools.policy.accounts.periods import Period, Probe, Span
+from fleettools.policy.accounts.rounds import Round
 from fleettools.policy.accounts.testimony import OUTAGE, Evidence
 
 CREDENTIALS = "credential/"
@@ -54,6 +55,7 @@ class CredentialState(msgspec.Struct, kw_only=True, omit_defaults=True):
     worked_ms: int | None = None
     looked: Moment | None = None
     slow: bool = False
+    round: Round | None = None
 
 
 def credential_key(credential: str) -> str:

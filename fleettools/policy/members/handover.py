@@ -23,8 +23,24 @@ def may_be_sent(member: MemberState | None, now_ms: int) -> str:
     return ""
 
 
-def open_ticket(member: MemberState, ticket: str, baseline: str, now_ms: int) -> MemberState:
-    """Begin a ticket's turn, before its prompt is pasted; looks wait until `prove` or `withdraw`."""
+def may_be_resumed(member: MemberState | None, event: str, now_ms: int) -> str:
+    """Why a failed member may not be prompted again, "" when it may: only while the failed turn is still its last."""
+    if member is None or member.state == "released":
+        return "is no member of the fleet"
+    if member.gone:
+        return "has lost its pane"
+    if member.turn is None or member.turn.event != event or member.state not in FAILED:
+        return "has begun another turn since"
+    return ""
+
+
+def open_ticket(member: MemberState, ticket: str, baseline: str, now_ms: int, resumed: bool = False) -> MemberState:
+    """Begin a ticket's turn, before its prompt is pasted; looks wait until `prove` or `withdraw`.
+
+    `resumed`: a failed member is prompted again, and has failed no more.
+    """
+    if resumed:
+        member = entered(msgspec.structs.replace(member, resumed=member.resumed + 1), "idle", now_ms)
     turn = TurnState(event=ticket, ticket=ticket, began_ms=now_ms, delivered_at_ms=now_ms, baseline=baseline)
     before = member.turn.open_ticket if member.turn else None
     return msgspec.structs.replace(
@@ -57,8 +73,10 @@ def withdraw(
     if member.turn.submitted:
         return prove(member, ticket, now_ms), True
     earlier = msgspec.structs.replace(
-        member, turn=before.turn, count=before.count, past=before.past, earlier=before.earlier
+        member, turn=before.turn, count=before.count, past=before.past, earlier=before.earlier, resumed=before.resumed
     )
+    if before.state in FAILED:
+        earlier = entered(earlier, before.state, now_ms, before.failure_reason)
     return earlier, False
 
 

@@ -156,7 +156,7 @@ def _begun(member: MemberState, sight: Sighting) -> MemberState:
         seen_ms=sight.ms,
     )
     past = turns.remembered(member.past, before)
-    after = msgspec.structs.replace(member, turn=turn, count=member.count + 1, past=past, gone=False)
+    after = msgspec.structs.replace(member, turn=turn, count=member.count + 1, past=past, gone=False, resumed=0)
     failed = before is not None and member.state in FAILED
     return entered(after, "idle", sight.ms) if failed else after
 

@@ -137,7 +137,8 @@ def _ended(member: MemberState, sight: Sighting, settled: Settled, fit: Fit, lat
         undated=end.undated, fast=path == "fast", seen_ms=max(sight.ms, turn.seen_ms),
         doubt=turn.doubt if end.said else None,
     )  # fmt: skip
-    after = msgspec.structs.replace(member, turn=turn, earlier=[])
+    resumed = 0 if outcome == "completed" else member.resumed
+    after = msgspec.structs.replace(member, turn=turn, earlier=[], resumed=resumed)
     answer = Answer(fit.reason, fields=_dated(turn, sight, end))
     if resolved is False:
         # A losing verdict is no evidence; that the turn is over is all it says.

@@ -35,6 +35,7 @@ class MemberState(msgspec.Struct, kw_only=True, omit_defaults=True):
     slot. `count` numbers the turns under this key, whatever the process; `past` are the last few of them, oldest
     first. `earlier`: tickets that were still open when another was sent. `looked`: the last look at this process, by
     whose clock all times here go as long as the machine runs. `heard`: the last signals, each with its turn's event.
+    `resumed`: so many times in a row it was prompted again.
     """
 
     server: str
@@ -56,6 +57,7 @@ class MemberState(msgspec.Struct, kw_only=True, omit_defaults=True):
     earlier: list[str] = []
     looked: Moment | None = None
     heard: dict[str, str] = {}
+    resumed: int = 0
 
     @property
     def holds_slot(self) -> bool:

@@ -14,7 +14,9 @@ TICKETS = "ticket/"
 class TicketState(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What is stored under `ticket/<id>`. `event`: that of its turn; `lead`: a pane id on `server`; times in ms.
 
-    `collected_ms` is set when somebody fetched the outcome, or was told it at once by the command that failed.
+    `again`: the failed ticket that it continues, `followed`: the one that continues it; `prompt`: what was sent, kept
+    where it may be sent again. `collected_ms` is set when somebody fetched the outcome, or was told it at once by the
+    command that failed.
     """
 
     id: str
@@ -32,6 +34,9 @@ class TicketState(msgspec.Struct, kw_only=True, omit_defaults=True):
     opened_ms: int
     settled_ms: int | None = None
     collected_ms: int | None = None
+    again: str | None = None
+    followed: str | None = None
+    prompt: str | None = None
 
 
 class Settlement(NamedTuple):
@@ -77,6 +82,11 @@ def settle(ticket: TicketState | None, end: Settlement) -> tuple[TicketState | N
     return settled, (True, end.reason)
 
 
+def followed(ticket: TicketState | None, by: str) -> TicketState | None:
+    """The ticket, with the one that continues it."""
+    return None if ticket is None else msgspec.structs.replace(ticket, followed=by)
+
+
 def collect(ticket: TicketState | None, now_ms: int) -> tuple[TicketState | None, bool]:
     """Mark a settled ticket as fetched; the answer is whether it had not been before."""
     if ticket is None or ticket.state == "open" or ticket.collected_ms is not None:
@@ -96,6 +106,7 @@ def record(ticket: TicketState, **stamp: Any) -> records.Ticket:
         reason=ticket.reason,
         by=ticket.by,
         reply=ticket.reply,
+        again=ticket.again,
         opened_at=records.to_ts(ticket.opened_ms),
         settled_at=None if ticket.settled_ms is None else records.to_ts(ticket.settled_ms),
         collected=None if ticket.state == "open" else ticket.collected_ms is not None,

@@ -30,17 +30,33 @@ class Sent(NamedTuple):
     result: Result
 
 
+class Order(NamedTuple):
+    """What a prompt is: its ticket's id ("" for a new one), the failed ticket that it continues, whether it is kept.
+
+    `resumed`: its member has failed, and is prompted again.
+    """
+
+    ticket: str = ""
+    again: str | None = None
+    resumed: bool = False
+    kept: bool = False
+
+
+PLAIN = Order()
+
+
 class Sending:
     """Sends one prompt. `may` decides who may be sent one: not everybody types to a member that has failed."""
 
     def __init__(
         self, store: Store, owner: Ownership, clock: Clock, messages: Messages, member: MemberState,
-        may: May = handover.may_be_sent,
+        may: May = handover.may_be_sent, order: Order = PLAIN,
     ) -> None:  # fmt: skip
         self._store, self._owner, self._clock, self._messages = store, owner, clock, messages
-        self._member, self._may = member, may
+        self._member, self._may, self._order = member, may, order
         self._key = roster.member_key(member.server, member.target)
-        self._ticket = f"t-{secrets.token_hex(6)}"
+        self._ticket = order.ticket or f"t-{secrets.token_hex(6)}"
+        self._prompt = ""
         self._opened = False
 
     def pause(self, seconds: float) -> None:
@@ -55,6 +71,7 @@ class Sending:
             if self._clock.monotonic() >= until:
                 return Sent(None, False, Result(None, "another process types there"))
             self._clock.sleep(POLL)
+        self._prompt = prompt
         result = Result("unknown", "the sender was ended")
         try:
             result = deliver(site, prompt, None, lambda step: step != "typed" or self._open(site))
@@ -71,16 +88,27 @@ class Sending:
         def begin(member: MemberState | None) -> tuple[MemberState | None, MemberState | None]:
             if member is None or self._may(member, now):
                 return member, None
-            return handover.open_ticket(member, self._ticket, baseline, now), member
+            return handover.open_ticket(member, self._ticket, baseline, now, self._order.resumed), member
 
         before = change(self._store, self._key, MemberState, begin)
         if before is None:
             return False
         self._member, self._opened = before, True
-        ticket = TicketState(**records.who(TicketState, before), id=self._ticket, event=self._ticket, opened_ms=now)
-        change(self._store, tickets.ticket_key(ticket.id), TicketState, lambda _: (ticket, None))
-        self._messages.debug(f"{ticket.id} opened at {records.to_ts(now)}")
+        self._begun(before, now)
+        self._messages.debug(f"{self._ticket} opened at {records.to_ts(now)}")
         return True
+
+    def _begun(self, member: MemberState, now: int) -> None:
+        """Store the ticket; the one that it continues leads to it from now on."""
+        order = self._order
+        ticket = TicketState(
+            **records.who(TicketState, member), id=self._ticket, event=self._ticket, opened_ms=now, again=order.again,
+            prompt=self._prompt if order.kept and scrubbed(self._prompt) == self._prompt else None,
+        )  # fmt: skip
+        change(self._store, tickets.ticket_key(ticket.id), TicketState, lambda _: (ticket, None))
+        if order.again:
+            key = tickets.ticket_key(order.again)
+            change(self._store, key, TicketState, lambda old: (tickets.followed(old, ticket.id), None))
 
     def _now(self) -> int:
         return now_ms(self._store, self._clock, self._member)

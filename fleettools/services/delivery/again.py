@@ -1,0 +1,61 @@
+"""A failed member's pane, to be prompted again: from nowhere else is anything typed to a member that has failed."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from fleettools.config import Config
+from fleettools.errors import NoPane, Unavailable
+from fleettools.policy import foreground
+from fleettools.policy.members.roster import MemberState
+from fleettools.screens.look import Look
+from fleettools.services.delivery.inject import Doors as SiteDoors
+from fleettools.services.delivery.inject import Site, unready
+from fleettools.services.delivery.panes import socket_of
+from fleettools.services.delivery.sending import May, Order, Sending, Sent
+from fleettools.services.owner import Ownership
+from fleettools.services.ports import Clock, Keys, Messages, Terminals
+from fleettools.services.store import Store
+
+
+class Doors(NamedTuple):
+    """What this reaches outside through. `tmux` opens a server by its socket, `look` reads an agent's file."""
+
+    store: Store
+    tmux: Callable[[str], Keys]
+    terminals: Terminals
+    owner: Ownership
+    clock: Clock
+    messages: Messages
+    config: Config
+    look: Callable[[str], Look | None]
+
+
+class FailedPane:
+    """One failed member's pane, as it is now; raises Unavailable when it cannot be reached."""
+
+    def __init__(self, doors: Doors, member: MemberState) -> None:
+        self._doors, self._member = doors, member
+        self._tmux = doors.tmux(socket_of(member.server))
+        self._row = self._tmux.pane(member.target)
+        if self._row.server != member.server or member.pid not in (None, self._row.pid):
+            raise self._tmux.error(f"{member.target} runs another process by now", kind=NoPane)
+        look = doors.look(member.agent) if member.agent else None
+        if look is None:
+            raise Unavailable(f"{member.target} runs no agent that is known", "set @fleet_agent on it")
+        self._look = look
+
+    def _site(self, pause: Callable[[float], None]) -> Site:
+        doors, runs = self._doors, self._doors.config.runs_of(self._member.profile)
+        site = SiteDoors(self._tmux, doors.terminals, doors.clock, pause)
+        return Site(site, self._row, self._look, foreground.programs(self._look, runs))
+
+    def unready(self) -> str:
+        """Why nothing may be typed there, "" when its agent alone reads it and its composer is empty."""
+        site = self._site(self._doors.clock.sleep)
+        return site.hindrance() or unready(site.see())
+
+    def send(self, text: str, order: Order, may: May) -> Sent:
+        """Type the text and see it submitted, under the order's ticket."""
+        doors = self._doors
+        sending = Sending(doors.store, doors.owner, doors.clock, doors.messages, self._member, may, order)
+        return sending.run(self._site(sending.pause), text)

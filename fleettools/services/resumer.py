@@ -1,0 +1,181 @@
+"""Prompts again the members that failed, when their credential is free: the store, tmux and the policy of rounds."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, NamedTuple, Protocol
+
+from fleettools import records
+from fleettools.config import Config
+from fleettools.errors import NotNow, Unavailable
+from fleettools.moments import Moment
+from fleettools.policy.accounts import resuming
+from fleettools.policy.accounts.credential import CREDENTIALS, CredentialState, credential_key
+from fleettools.policy.accounts.resuming import Next, Rules
+from fleettools.policy.members import handover
+from fleettools.policy.members.roster import MemberState
+from fleettools.policy.members.tickets import TicketState, ticket_key
+from fleettools.services import fleet
+from fleettools.services.delivery.sending import May, Order, Sent
+from fleettools.services.ports import Messages
+from fleettools.services.store import Store, change, read, read_all
+
+NOTHING_TYPED = "not typed"
+KINDS: tuple[Literal["incident", "quarantine"], ...] = ("incident", "quarantine")
+
+
+class Prompt(NamedTuple):
+    """What is typed to one member: the text, and the failed ticket that it continues."""
+
+    text: str
+    again: str | None = None
+
+
+class Pane(Protocol):
+    """A member's pane, looked up now."""
+
+    def unready(self) -> str:
+        """Why nothing may be typed there, "" when it may."""
+
+    def send(self, text: str, order: Order, may: May) -> Sent:
+        """Type it, with proof, under the order's ticket."""
+
+
+class Doors(NamedTuple):
+    """What resuming reaches outside through. `pane` raises Unavailable for one that cannot be reached from here."""
+
+    store: Store
+    now: Callable[[], Moment]
+    stamp: Callable[[], dict[str, Any]]
+    pane: Callable[[MemberState], Pane]
+    ours: Callable[[MemberState], bool]
+    new_ticket: Callable[[], str]
+    messages: Messages
+
+
+class Resumer:
+    """Takes the next step of each credential's round, one tick at a time; what it says it says once a run."""
+
+    def __init__(self, doors: Doors, config: Config, dry_run: bool) -> None:
+        self._doors, self._config, self._dry_run = doors, config, dry_run
+        rules = config.resume
+        ignored = frozenset(config.outage.ignore_causes)
+        self._rules = Rules(ignore_causes=ignored)
+        self._text = "continue"
+        self._tickets_own = False
+        if rules is not None:
+            self._rules = Rules(most=rules.most, apart_ms=round(rules.apart * 1000), ignore_causes=ignored)
+            self._tickets_own = rules.prompt == "ticket"
+            self._text = self._text if self._tickets_own else rules.prompt
+        self._said: set[tuple[str, str]] = set()
+        self._forced: str | None = None  # by a dry run, which keeps nothing
+
+    def begin(self, credential: str) -> None:
+        """Begin a round of a credential's last period, however long ago it ended; raises NotNow when there is none."""
+        now = self._doors.now()
+        key = credential_key(credential)
+        known = read(self._doors.store, key, CredentialState)
+        if known is None or (known.cool_off is None and known.quarantine is None):
+            raise NotNow(f"{credential} has had no cool-off or quarantine", "fleet-profiles shows what is known of it")
+        self._forced = credential
+        if not self._dry_run:
+            change(self._doors.store, key, CredentialState, lambda state: (state and resuming.forced(state, now), None))
+
+    def tick(self) -> tuple[list[records.Resume], int]:
+        """What was done now, and how many rounds are not over."""
+        said: list[records.Resume] = []
+        open_rounds = 0
+        members = fleet.members(self._doors.store)
+        for key, state in list(read_all(self._doors.store, CREDENTIALS, CredentialState)):
+            name = key.removeprefix(CREDENTIALS)
+            mine = [member for member in members if self._config.credential_of(member.profile) == name]
+            now = self._doors.now()
+            if self._dry_run and name == self._forced:
+                state = resuming.forced(state, now)
+            state = self._brought(key, state, mine, now)
+            coming = resuming.upcoming(state, mine, self._rules, now)
+            self._doors.messages.debug(f"credential {name}: {coming.what}: {coming.reason}")
+            open_rounds += coming.what != "done"
+            if coming.what in ("probe", "prompt"):
+                said += self._prompted(key, name, coming)
+        return said, open_rounds
+
+    def _brought(self, key: str, state: CredentialState, members: list[MemberState], now: Moment) -> CredentialState:
+        """The credential's state with what has ended, and what its first one's turn has shown."""
+
+        def step(known: CredentialState | None) -> tuple[CredentialState | None, CredentialState | None]:
+            if known is None:
+                return None, None
+            for kind in KINDS:
+                known = resuming.begun(known, kind, now)
+            known = resuming.looked(known, members, now)
+            return known, known
+
+        if self._dry_run:
+            return step(state)[1] or state
+        return change(self._doors.store, key, CredentialState, step) or state
+
+    def _prompted(self, key: str, name: str, coming: Next) -> Iterable[records.Resume]:
+        """Prompt the first of these that takes it."""
+        probe = coming.what == "probe"
+        for member in coming.members:
+            if not self._doors.ours(member):
+                continue
+            if self._dry_run:
+                if made := self._record(member, name, "would", f"would be prompted: {coming.reason}", probe):
+                    yield made
+                continue
+            made, went = self._tried(key, name, member, probe, len(coming.members))
+            if made is not None:
+                yield made
+            if went:
+                return
+
+    def _tried(
+        self, key: str, name: str, member: MemberState, probe: bool, many: int
+    ) -> tuple[records.Resume | None, bool]:
+        """Prompt one member; the record of it, if it is news, and whether anything may have gone in."""
+        try:
+            pane = self._doors.pane(member)
+            reason = pane.unready()
+        except Unavailable as error:
+            reason = str(error)
+        if reason:
+            return self._record(member, name, "refused", f"{NOTHING_TYPED}: {reason}", probe), False
+        ticket, now = self._doors.new_ticket(), self._doors.now()
+        event = member.turn.event if member.turn else ""
+
+        def claim(known: CredentialState | None) -> tuple[CredentialState | None, bool]:
+            if known is None or (known.round is not None and (known.round.probe is None) is not probe):
+                return known, False
+            return resuming.tried(known, ticket, member.name or member.target, many, now), True
+
+        if not change(self._doors.store, key, CredentialState, claim):
+            return None, True  # another process has taken this step
+        text, again = self._prompt(member)
+        order = Order(ticket, again, resumed=True, kept=self._tickets_own)
+        sent = pane.send(text, order, lambda found, at: handover.may_be_resumed(found, event, at))
+        if sent.ticket is None or sent.result.outcome in (None, "refused", "stuck"):
+            change(self._doors.store, key, CredentialState, lambda s: (s and resuming.untried(s, ticket), None))
+        outcome = sent.result.outcome or "refused"
+        why = sent.result.reason if sent.result.outcome else f"{NOTHING_TYPED}: {sent.result.reason}"
+        opened = sent.ticket.id if sent.ticket else None
+        return self._record(member, name, outcome, why, probe, opened), sent.ticket is not None
+
+    def _prompt(self, member: MemberState) -> Prompt:
+        """What this member is prompted with; its failed ticket's own prompt when that is asked for and is known."""
+        ticket = member.turn.ticket if member.turn else None
+        known = read(self._doors.store, ticket_key(ticket), TicketState) if ticket else None
+        if self._tickets_own and known is not None and known.prompt:
+            return Prompt(known.prompt, ticket)
+        return Prompt(self._text, ticket)
+
+    def _record(
+        self, member: MemberState, name: str, outcome: str, reason: str, probe: bool, ticket: str | None = None
+    ) -> records.Resume | None:
+        event = member.turn.event if member.turn else ""
+        if (event, reason) in self._said:
+            return None
+        self._said.add((event, reason))
+        return records.Resume(
+            **self._doors.stamp(), id=f"resume:{event}", credential_id=name, server=member.server,
+            target=member.target, ticket=ticket, outcome=outcome, reason=reason, probe=probe or None,
+        )  # fmt: skip

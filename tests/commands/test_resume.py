@@ -1,0 +1,214 @@
+"""fleet-resume on real tmux: one member first, the rest when its turn shows work, and nothing typed blindly."""
+
+import json
+import signal
+import sys
+from typing import Any
+
+import desk as desks
+import pytest
+from desk import CLAUDE, Desk
+
+CONFIG = """
+profiles:
+  claude-a: {{agent: claude, credentialId: team-a, command: {command}}}
+  claude-b: {{agent: claude, credentialId: team-b, command: {command}}}
+resume: {{prompt: {prompt}, apart: 5}}
+"""
+PIPE = ("resolve", "correlate")
+
+
+def configure(desk: Desk, prompt: str = "continue") -> None:
+    command = f"{sys.executable} {CLAUDE} {desk.folder}/prompts"
+    (desk.folder / "fleetd.yaml").write_text(CONFIG.format(command=command, prompt=prompt))
+
+
+def outage(desk: Desk, *names: str) -> dict[str, tuple[str, int]]:
+    """Members on one credential that failed of an outage, whose cool-off is over; their tickets are settled."""
+    panes = {name: desk.agent(profile="claude-a", name=name) for name in names}
+    for name in names:
+        sent = desk.run("send", name, stdin=f"work, {name}")
+        assert sent.status == 0, sent.said
+    desk.now_ms += 5_000
+    desk.look(*PIPE)
+    desk.now_ms += 1_000
+    for pane in panes.values():
+        desk.signal(pane, desks.FAIL, "API Error")
+    assert [record["type"] for record in desk.look(*PIPE)].count("incident") == 1
+    desk.now_ms += 61_000
+    return panes
+
+
+def resume(desk: Desk, *words: str, wait: str = "0") -> list[dict[str, Any]]:
+    """What one run does: a step, and no more."""
+    done = desk.run("resume", "--wait", wait, *words)
+    assert done.status == 0, done.said
+    return done.records
+
+
+def continued(desk: Desk) -> int:
+    return desk.prompts().count("continue")
+
+
+def test_one_is_prompted_first_and_the_rest_when_it_has_worked(desk: Desk) -> None:
+    configure(desk)
+    panes = outage(desk, "ada", "bob", "cleo")
+    (first,) = resume(desk)
+    assert (first["outcome"], first["probe"], first["credentialId"]) == ("submitted", True, "team-a")
+    assert continued(desk) == 1
+    gate = desk.run("gate", "--profile", "claude-a")
+    assert gate.status == 75 and "being tried by worker ada" in gate.records[0]["reason"]
+
+    # Its spinner is no work, so nobody follows, not after its minute either; then the gate is open.
+    desk.now_ms += 30_000
+    desk.look(*PIPE)
+    assert resume(desk) == []
+    desk.now_ms += 31_000
+    desk.look(*PIPE)
+    assert resume(desk) == [] and continued(desk) == 1
+    assert desk.run("gate", "--profile", "claude-a").status == 0
+
+    # Its turn ends well: the next one follows, and the last one after the pause.
+    desk.signal(panes["ada"], desks.END, "All is done")
+    for _ in range(2):
+        desk.now_ms += 2_000
+        desk.look(*PIPE)
+    (second,) = resume(desk)
+    assert second["outcome"] == "submitted" and "probe" not in second
+    desk.now_ms += 4_000
+    assert resume(desk) == []
+    desk.now_ms += 1_000
+    (third,) = resume(desk)
+    assert {first["target"], second["target"], third["target"]} == {pane for pane, _ in panes.values()}
+    desk.now_ms += 10_000
+    assert resume(desk) == [] and continued(desk) == 3
+
+
+def test_the_old_ticket_leads_to_the_one_that_continues_it(desk: Desk) -> None:
+    configure(desk)
+    panes = outage(desk, "ada", "bob")
+    old = {record["name"]: record["id"] for record in desk.run("collect").records}
+    (first,) = resume(desk)
+    desk.now_ms += 1_000
+    desk.look(*PIPE)
+    desk.signal(panes["ada"], desks.END, "All is done")
+    for _ in range(2):
+        desk.now_ms += 2_000
+        desk.look(*PIPE)
+    (ticket,) = desk.run("collect", old["ada"]).records
+    assert (ticket["id"], ticket["again"], ticket["outcome"]) == (first["ticket"], old["ada"], "completed")
+
+
+def test_the_failure_of_the_first_one_cools_by_itself_and_nobody_follows(desk: Desk) -> None:
+    configure(desk)
+    panes = outage(desk, "ada", "bob")
+    resume(desk)
+    desk.now_ms += 1_000
+    desk.look(*PIPE)
+    desk.signal(panes["ada"], desks.FAIL, "API Error")
+    desk.now_ms += 1_000
+    (again,) = [record for record in desk.look(*PIPE) if record["type"] == "incident"]
+    assert again["again"] is True and len(again["evidence"]) == 1
+    desk.now_ms += 1_000
+    assert resume(desk) == [] and continued(desk) == 1
+    desk.now_ms += 60_000
+    assert [record["probe"] for record in resume(desk)] == [True], "after the new cool-off one is tried again"
+
+
+def test_the_failed_tickets_own_prompt_is_typed_once_more_where_that_is_asked_for(desk: Desk) -> None:
+    configure(desk, "ticket")
+    outage(desk, "ada", "bob")
+    resume(desk)
+    assert desk.prompts().count("work, ada") == 2
+
+
+def test_without_the_section_it_only_says_what_it_would_do(desk: Desk) -> None:
+    configure(desk)
+    outage(desk, "ada", "bob")
+    path = desk.folder / "fleetd.yaml"
+    path.write_text(path.read_text().partition("resume:")[0])
+    said = resume(desk)
+    assert [(record["outcome"], record["probe"]) for record in said] == [("would", True)] * 2
+    assert continued(desk) == 0
+    assert desk.run("gate", "--profile", "claude-a").status == 0, "and nothing is claimed"
+
+
+def typed(desk: Desk, pane: str, text: str) -> None:
+    desk.tmux("send-keys", "-t", pane, "-l", text)
+    desk.until(lambda: text in desk.screen(pane))
+
+
+def test_where_a_draft_stands_nothing_is_typed_it_is_said_and_another_is_the_first(desk: Desk) -> None:
+    configure(desk)
+    panes = outage(desk, "ada", "bob")
+    typed(desk, panes["ada"][0], "half a thought")
+    refused, first = resume(desk)
+    assert refused["target"] == panes["ada"][0] and refused["outcome"] == "refused"
+    assert "draft" in refused["reason"] and refused["reason"].startswith("not typed: ")
+    assert (first["target"], first["outcome"], first["probe"]) == (panes["bob"][0], "submitted", True)
+    assert "half a thought" in desk.screen(panes["ada"][0]) and continued(desk) == 1
+
+
+def test_a_member_that_a_person_has_prompted_since_is_left_alone(desk: Desk) -> None:
+    configure(desk)
+    panes = outage(desk, "ada", "bob")
+    typed(desk, panes["ada"][0], "never mind, do the other thing")
+    desk.tmux("send-keys", "-t", panes["ada"][0], "Enter")
+    desk.until(lambda: "never mind, do the other thing" in desk.prompts())
+    desk.now_ms += 1_000
+    desk.look(*PIPE)
+    assert [record["target"] for record in resume(desk)] == [panes["bob"][0]]
+
+
+def test_a_pane_whose_agent_has_ended_takes_nothing(desk: Desk) -> None:
+    configure(desk)
+    panes = outage(desk, "ada", "bob")
+    desk.tmux("respawn-pane", "-k", "-t", panes["ada"][0], "exec sh")
+    desk.until(lambda: "API Error" not in desk.screen(panes["ada"][0]))
+    refused, first = resume(desk)
+    assert refused["outcome"] == "refused" and first["target"] == panes["bob"][0]
+    assert "continue" not in desk.screen(panes["ada"][0])
+
+
+def test_nobody_is_prompted_three_times_when_three_runs_come_at_once(desk: Desk) -> None:
+    configure(desk)
+    outage(desk, "ada", "bob")
+    runs = [desk.start("resume", "--wait", "0") for _ in range(3)]
+    said = [json.loads(line) for run in runs for line in run.communicate("", timeout=60)[0].splitlines()]
+    assert continued(desk) == 1
+    assert [record["outcome"] for record in said if record["outcome"] == "submitted"] == ["submitted"]
+
+
+@pytest.mark.parametrize("moment", [0.2, 0.9, 1.6, 2.3])
+def test_killed_at_any_moment_nobody_is_prompted_twice(desk: Desk, moment: float) -> None:
+    configure(desk)
+    outage(desk, "ada", "bob")
+    process = desk.start("resume", "--wait", "20")
+    try:
+        process.wait(timeout=moment)
+    except Exception:
+        process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)
+    for _ in range(3):
+        desk.now_ms += 30_000
+        desk.look(*PIPE)
+        resume(desk)
+    assert all(desk.prompts().count(prompt) == 1 for prompt in ("work, ada", "work, bob"))
+    assert continued(desk) <= 2
+
+
+def test_a_person_may_begin_a_round_of_a_period_that_is_long_over(desk: Desk) -> None:
+    configure(desk)
+    outage(desk, "ada", "bob")
+    desk.now_ms += 3_600_000
+    assert resume(desk) == []
+    assert [record["outcome"] for record in resume(desk, "--now", "team-a")] == ["submitted"]
+    assert desk.run("resume", "--now", "team-b", "--wait", "0").status == 75
+
+
+def test_what_is_read_passes_through(desk: Desk) -> None:
+    configure(desk)
+    line = json.dumps({"type": "ended", "ts": "2026-01-31T12:00:00.000Z", "id": "i", "kind": "incident",
+                       "credentialId": "team-a", "seconds": 60, "why": "time"})  # fmt: skip
+    done = desk.run("resume", "--wait", "0", stdin=f"{line}\nnot json\n")
+    assert [record["type"] for record in done.records] == ["ended"] and done.status == 65
