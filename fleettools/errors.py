@@ -84,6 +84,12 @@ class NotNow(FleetError):
     exit = Exit.NOT_NOW
 
 
+class Unknown(FleetError):
+    """What is named is not there, and waiting does not bring it."""
+
+    exit = Exit.NO
+
+
 class BadConfig(FleetError):
     """The configuration is wrong; `where` is its key."""
 

@@ -220,7 +220,7 @@ def _pending(ctx: Context, store: "Store") -> Exit:
 
 def _drop(store: "Store", name: str) -> Exit:
     """End an item for every lead; NO when there is none that could be ended."""
-    from fleettools.errors import FleetError
+    from fleettools.errors import Unknown
     from fleettools.policy.notices import outbox
     from fleettools.services.store import change, read_all
 
@@ -229,9 +229,7 @@ def _drop(store: "Store", name: str) -> Exit:
     ended = [change(store, key, outbox.Item, lambda item: outbox.drop(item, "dropped", now)) for key in found]
     if any(ended):
         return Exit.OK
-    error = FleetError(f"{name} is not pending", "fleet-notify --pending lists what is")
-    error.exit = Exit.NO
-    raise error
+    raise Unknown(f"{name} is not pending", "fleet-notify --pending lists what is")
 
 
 if __name__ == "__main__":

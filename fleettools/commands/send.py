@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from fleettools.cli import Context, command, complete, state, tmux_server
-from fleettools.errors import BadInput, Exit, NotNow
+from fleettools.errors import BadInput, Exit, NotNow, Unknown
 
 if TYPE_CHECKING:
     from fleettools import records
@@ -34,7 +34,8 @@ class Found(NamedTuple):
 def main(ctx: Context, target: str, state_url: str | None, socket_path: str | None, socket_name: str | None) -> Exit:
     """Hand a member the prompt on standard input.
 
-    TARGET is a pane id (%5) or a member's exact name. Prints the `ticket`. Exit 75: the prompt was not submitted.
+    TARGET is a pane id (%5) or a member's exact name. Prints the `ticket`. Exit 75: the prompt was
+    not submitted; 1: there is no such member.
     """
     prompt = _prompt(ctx)
     from fleettools import records
@@ -111,7 +112,7 @@ def _member(ctx: Context, store: "Store", tmux: "Tmux", target: str) -> Found:
     if pane is None or (known is None and pane not in looks):
         what = f"{target} is more than one pane" if len(named) > 1 else f"{target} is no member of the fleet"
         ctx.messages.warn(f"{what} on {server}")
-        raise NotNow("nothing was typed", "fleet-list shows the members, tmux list-panes -a the panes")
+        raise Unknown("nothing was typed", "fleet-list shows the members, tmux list-panes -a the panes")
     row = rows[pane]
     if pane in looks and (known is None or known.pid not in (None, row.pid)):
         at = moment(store, clock)
