@@ -5,16 +5,27 @@ from typing import Any
 
 import msgspec
 
+from fleettools.adapters import clock
+
 MAX_SIZE = 32 << 20
+LOOKS, PAUSE = 5, 0.01  # how often, and how many seconds apart
 
 
 def environment(pid: int) -> dict[str, str]:
-    """The environment that a process was started with; empty where that cannot be read."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            pairs = file.read().split(b"\0")
-    except OSError:
-        return {}
+    """The environment that a process was started with; empty where that cannot be read.
+
+    Without /proc only the home is known, which is that of whoever looks.
+    """
+    pairs: list[bytes] = []
+    for _ in range(LOOKS):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                pairs = file.read().split(b"\0")
+        except OSError:
+            return {} if os.path.isdir("/proc/self") else {"HOME": os.path.expanduser("~")}
+        if any(pairs):
+            break
+        clock.hold(PAUSE)  # a program that is just being started has none for a moment
     return dict(os.fsdecode(pair).split("=", 1) for pair in pairs if b"=" in pair)
 
 
