@@ -239,9 +239,8 @@ $ fleetd check -q | grep -c FAULT
 0
 $ fleet-scrape -t %1 | fleet-classify | jq -r .outcome
 idle
-$ timeout -s TERM 9 fleetd
+$ timeout -s TERM 9 fleetd 2>&1 | head -n 1
 fleetd: coverage: configured: none; bundled: mine; legacy: none
-...
 """
 
 
