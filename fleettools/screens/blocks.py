@@ -76,6 +76,13 @@ class Screen:
         return self.prompts[-1].after if self.prompts else 0
 
     @cached_property
+    def floats(self) -> str:
+        """The title of a dialog that floats over the last turn and hides some of it, its prompt too; "" without one."""
+        if not self.look.bars or not self.prompts:
+            return ""
+        return overlays.floating(self.lines, range(self.prompts[-1].row, self.end))
+
+    @cached_property
     def items(self) -> list[Item]:
         """The items of the block, up to the first local command below its end."""
         commands = [asked for asked in self.asked if asked.row >= self.start]

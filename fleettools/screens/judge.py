@@ -209,8 +209,9 @@ def _block(screen: Screen) -> str | None:
 
 def screen_id(screen: Screen) -> str:
     """The hash of agent and last prompt, `:`, and that prompt's ordinal among equal ones on the screen (0: none)."""
-    digest = hashlib.sha256(f"{screen.look.name}\0{screen.prompt}".encode(errors="replace")).hexdigest()
-    return f"{digest[:16]}:{screen.ordinal}"
+    prompt, ordinal = ("", 0) if screen.floats else (screen.prompt, screen.ordinal)
+    digest = hashlib.sha256(f"{screen.look.name}\0{prompt}".encode(errors="replace")).hexdigest()
+    return f"{digest[:16]}:{ordinal}"
 
 
 def _nothing_new(now: Screen, before: Screen) -> bool:

@@ -24,6 +24,7 @@ _CELL = r"(?i)(?:^|\s{2,})(?:[@!/?]|(?:ctrl|alt|shift)\+\S+|esc(?: esc)?|tab) (?
 _CHOOSES = r"(?i)(?:enter|return|↵|⏎)[\])]?:? (?:to )?(?:select|choose|confirm|open|set)"
 _CLOSES = r"(?i)esc(?:ape)?[\])]?:? (?:to )?(?:cancel|close|go back|back|exit|dismiss)"
 _CELLS = 4  # so many keys with their meaning are a table
+_FLOATS = r".*\s{2,}(\w+(?: \w+)*)\s{8,}esc$"  # the title of a dialog that floats
 _CHOICE = r"\W{0,4}[❯›●▸→▶>]\s*\d+[.)] \S"
 _AT_WORK = r"(?i)\((?:\d+[hms] ?)+|\(?\besc(?:ape)? to (?:interrupt|stop)|…|\.\.\. \(|^\s*[⠁-⣿]"
 
@@ -45,6 +46,19 @@ def find(lines: list[str], frame: Frame | None, look: Look) -> Cover | None:
     if frame is not None:
         return _picker(lines, frame, look) or _table(lines, frame) or _popup(lines, frame, look)
     return _editor(lines) or _dialog(lines, look)
+
+
+def floating(lines: list[str], rows: range) -> str:
+    """The title of a dialog that floats over a screen and hides words of these rows, "" when none does."""
+    for row in range(rows.stop):
+        match = compiled(_FLOATS).match(lines[row]) if lines[row].endswith("esc") else None
+        if match is None:
+            continue
+        left = match.start(1)
+        hidden = (line for line in lines[max(rows.start, row) : rows.stop] if len(line) > left)
+        if any(line[left - 2 : left].isspace() and not line[left].isspace() for line in hidden):
+            return lines[row]
+    return ""
 
 
 def above_hints(lines: list[str], end: int, width: int) -> int:

@@ -81,6 +81,8 @@ def covered(case: Case) -> Outcome | None:
     cover = case.screen.cover
     if cover is not None and cover.kind == "popup" and cover.hides and _footer_sign(case) is None:
         return Outcome("stale", "a list that a person opened may hide the turn's end", cover.line)
+    if case.screen.floats and not evidence.failing(case.screen):
+        return Outcome("stale", "a dialog floats over the turn", case.screen.floats)
     return None
 
 

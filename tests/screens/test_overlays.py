@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import drawing
 import pytest
@@ -166,3 +167,26 @@ def test_a_dialog_of_the_agents_own_is_a_question_whatever_its_words() -> None:
     look = agentfiles.load("claude")
     assert look is not None
     assert verdict("claude", "\n".join([body, *dialog]), look).outcome == "blocked"
+
+
+def test_a_dialog_that_floats_over_the_last_turn_hides_its_prompt_and_leaves_its_failure() -> None:
+    look = agentfiles.load("opencode")
+    assert look is not None
+    for file, outcome in (
+        ("backend_error--opencode-e401.txt", "backend_error"),
+        ("completed--opencode-ok.txt", "stale"),
+    ):
+        found = verdict("opencode", floated(drawing.SAMPLES / "opencode" / file, look), look)
+        assert found.outcome == outcome and found.screen and found.screen.endswith(":0")
+
+
+def floated(path: Path, look: Look) -> str:
+    """A screen with a dialog that floats over its last turn."""
+    text = path.read_text()
+    plain = [screen_line(row) for row in text.split("\n")]
+    at = Screen(text, look).prompts[-1].row
+    for row, words in enumerate(
+        ["Commands".ljust(40) + "esc", "", "Search", "", "Share session", "Rename session"], at - 1
+    ):
+        plain[row] = f"{plain[row][:26]:<26}    {words}" if words else plain[row]
+    return "\n".join(plain)
