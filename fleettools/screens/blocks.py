@@ -70,7 +70,7 @@ class Screen:
         first, words = self.prompts[-1].text[:1] if self.prompts else "", self.prompt
         return sum(each.text[:1] == first and squeezed(each.text) == words for each in self.prompts)
 
-    @property
+    @cached_property
     def start(self) -> int:
         """The first row of the block."""
         return self.prompts[-1].after if self.prompts else 0

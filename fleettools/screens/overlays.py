@@ -91,7 +91,7 @@ def _picker(lines: list[str], frame: Frame, look: Look) -> Cover | None:
 def _table(lines: list[str], frame: Frame) -> Cover | None:
     """A table of keys and their meaning above the composer."""
     rows = range(max(frame.top - FOOT, 0), frame.top)
-    if not any("+" in line for line in lines[rows.start : rows.stop]):
+    if "+" not in "".join(lines[rows.start : rows.stop]):
         return None  # a table names keys such as Ctrl+G; asked first, since counting costs more
     cells = {row: len(compiled(_CELL).findall(lines[row])) for row in rows if lines[row]}
     wide = [row for row, count in cells.items() if count > 1]

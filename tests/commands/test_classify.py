@@ -79,7 +79,8 @@ def test_without_agent_and_pattern_coverage_is_degraded_and_that_is_said_once(tm
 
 
 def test_a_profile_with_patterns_is_configured_and_a_slow_one_is_named(tmp_path: Path) -> None:
-    slow = "profiles: {p: {agent: claude, command: claude, errorPattern: ['(a|aa)+$', 'Overloaded']}}\n"
+    patterns = "['(a|aa)+$', {pattern: Overloaded, anywhere: true}]"
+    slow = f"profiles: {{p: {{agent: claude, command: claude, errorPattern: {patterns}}}}}\n"
     text = drawing.reply("claude", "a" * 70 + "!\nOverloaded")
     found = run(tmp_path, "--profile", "p", stdin=line(text=text), config=slow)
     verdict = only(found)
@@ -168,3 +169,31 @@ def test_a_bad_pane_is_said_and_left_out(tmp_path: Path, line: bytes) -> None:
 def test_a_line_that_says_twice_what_it_is_counts_as_the_last(tmp_path: Path) -> None:
     line = '{"type":"pane","text":"a","type":"later"}\n'
     assert run(tmp_path, "--agent", "claude", stdin=line).stdout == line
+
+
+def test_a_look_in_a_profile_makes_its_panes_known_without_an_agent_file(tmp_path: Path) -> None:
+    config = "profiles: {home: {look: {prompt: '^> ', busy: 'esc to stop', error: '^!! ', composer: '^> '}}}"
+    text = "Home agent\n\n> do it\n!! 503 the mill stands still\n\n> "
+    found = only(run(tmp_path, stdin=line(profile="home", text=text), config=config))
+    assert (found["outcome"], found["cause"], found["coverage"]) == ("backend_error", "server", "configured")
+    done = run(tmp_path, stdin=line(profile="home", text=text), config=config.replace("'^!! '", "'(!!'"))
+    assert done.returncode == 78 and "profiles.home.look.error: missing )" in done.stderr
+
+
+def test_each_failure_of_an_undescribed_agent_is_an_event_of_its_own_within_a_run(tmp_path: Path) -> None:
+    texts = ("API Error: 529", "API Error: 529", "API Error: 529\nall well", "all well\nAPI Error: 529")
+    panes = "".join(line(text=text, server="h:/s:1", target="%3") for text in texts)
+    found = [json.loads(each) for each in run(tmp_path, stdin=panes).stdout.splitlines()]
+    assert [one["outcome"] for one in found] == ["backend_error", "backend_error", "stale", "backend_error"]
+    first, again, _, second = (one["event"] for one in found)
+    assert first == again != second
+
+
+def test_an_operators_pattern_leaves_the_models_words_alone_and_explain_says_why(tmp_path: Path) -> None:
+    gone = drawing.reply("claude", "The API Error is gone.")
+    config = "profiles: {p: {agent: claude, errorPattern: 'API Error'}}"
+    done = run(tmp_path, "--explain", stdin=line(profile="p", text=gone), config=config)
+    assert json.loads(done.stdout)["outcome"] == "completed"
+    assert "profiles.p.errorPattern: tried on row" in done.stderr and "but it does not begin with that" in done.stderr
+    loose = config.replace("'API Error'", "{pattern: 'API Error', anywhere: true}")
+    assert only(run(tmp_path, stdin=line(profile="p", text=gone), config=loose))["outcome"] == "backend_error"
