@@ -85,7 +85,9 @@ class Screen:
     @cached_property
     def items(self) -> list[Item]:
         """The items of the block, up to the first local command below its end."""
-        commands = [asked for asked in self.asked if asked.row >= self.start]
+        commands = [asked for asked in self.asked if asked.row >= self.start] if self.asked is not self.prompts else []
+        if not commands:
+            return self._without_commands(self._parse(self.start, self.end))
         edges = [self.start, *(edge for asked in commands for edge in (asked.row, asked.after)), self.end]
         found: list[Item] = []
         for first, after in zip(edges[::2], edges[1::2], strict=True):
@@ -139,7 +141,11 @@ class Screen:
 
     def _without_commands(self, items: list[Item]) -> list[Item]:
         """The items less those of local commands that are no prompts, and less what follows one below an end."""
-        at = next((at for at, item in enumerate(items) if item.kind == "local"), -1)
+        at = (
+            next((at for at, item in enumerate(items) if item.kind == "local"), -1)
+            if "local" in self.look.items
+            else -1
+        )
         if at < 0:
             return items
         if self._is_over(items[:at]):
