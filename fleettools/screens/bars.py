@@ -75,4 +75,7 @@ def _is_failure(lines: list[str], item: Item, after: int, end: int, prompts: lis
     if not prompts and all(each.kind in BARE for each in above):
         return False  # the first prompt of all
     words = said(item.text)
-    return all(each.kind != "end" for each in above) or any(rule.within(words) for rule in look.rules)
+    if all(each.kind != "end" for each in above):
+        return True
+    # A bare number is no word of a failure's: prompts hold numbers, too.
+    return any(rule.within(words) for rule in look.rules if not rule.phrase.isdigit())
