@@ -134,6 +134,7 @@ ORDER: tuple[tuple[str, Callable[[Case], Outcome | None]], ...] = (
     ("nothing is there", signs.empty),
     ("a person stopped the turn, there was none, or the agent has left", signs.stopped),
     ("the last item is the agent's own failure", _failed),
+    ("a window that a person opened floats over the turn", signs.floated_over),
     ("nothing of the model's stands below the prompt yet", signs.unearned),
     ("a draft hides the sign of work, and the end is not marked", signs.unfinished),
     ("a turn that ended at once has failed", _too_fast),

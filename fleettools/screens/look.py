@@ -179,6 +179,7 @@ class Look(Wordings, dict=True, kw_only=True):
     busy: list[str] = []  # in the footer or in the frame of the composer
     questions: list[str] = []
     limit_dialogs: list[str] = []
+    floats: list[str] = []  # the title row of a window that floats over the turn
     menus: list[str] = []  # dialogs that only a person opens
     local: list[str] = []  # commands that the model never sees
     clears: list[str] = msgspec.field(default_factory=lambda: ["/clear", "/new"])  # begin a conversation anew
@@ -277,6 +278,11 @@ class Look(Wordings, dict=True, kw_only=True):
     def menu(self) -> re.Pattern[str]:
         """Matches a line of a dialog that only a person opens."""
         return any_of(self.menus)
+
+    @cached_property
+    def floating(self) -> re.Pattern[str]:
+        """Matches the title row of a window that floats over the turn."""
+        return any_of(self.floats)
 
     @cached_property
     def new_start(self) -> re.Pattern[str]:
@@ -433,7 +439,7 @@ def any_of(listed: list[str]) -> re.Pattern[str]:
 
 
 # Where regular expressions stand in an agent file.
-_LISTS = ("busy", "questions", "banner", "cleared", "title", "menus")
+_LISTS = ("busy", "questions", "banner", "cleared", "title", "menus", "floats")
 _IN_PROMPTS = ("head", "more", "above", "unless")
 _IN_COMPOSER = ("line", "below", "unless")
 

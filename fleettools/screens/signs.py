@@ -86,6 +86,15 @@ def covered(case: Case) -> Outcome | None:
     return None
 
 
+def floated_over(case: Case) -> Outcome | None:
+    """A window that a person opened floats over the turn, whose own rows show beside it."""
+    screen = case.screen
+    if not screen.look.floats:
+        return None
+    line = next((line for line in screen.lines[: screen.end] if screen.look.floating.search(line)), None)
+    return Outcome("stale", "a window that a person opened floats over the turn", line) if line else None
+
+
 def busy_line(case: Case) -> str | None:
     """The line that shows that the agent is at work."""
     if not case.busy:

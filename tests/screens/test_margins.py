@@ -70,3 +70,18 @@ def test_a_turn_that_was_stopped_before_any_output(above: str, draft: str, outco
     pane = records.Pane(ts="2026-11-30T02:00:00.000Z", text=f"{above}\n\n{RULE}\n> {draft}\n{RULE}", agent="any")
     found = judge(pane, STOPPED, Rules())
     assert (found.outcome, found.stopped or False) == (outcome, outcome == "idle")
+
+
+def test_a_window_that_floats_over_the_turn_ends_none() -> None:
+    """A failure that shows beside it is still one; else the turn goes on where nobody can see it."""
+    look = Look(
+        name="any",
+        floats=[r"\S {8,}esc$"],
+        prompts=[Prompt(head="> (.*)")],
+        composer=ComposerLook(frames=["rules"], glyph=">"),
+        items={"error": ["✕ "], "reply": ["◆ "]},
+    )
+    window = "\n\n        Commands             esc\n        Search\n"
+    for above, outcome in (("> go\n\n◆ Gone." + window, "stale"), ("> go" + window + "\n✕ 529", "backend_error")):
+        pane = records.Pane(ts="2026-11-30T02:00:00.000Z", text=f"{above}\n\n{RULE}\n>\n{RULE}", agent="any")
+        assert judge(pane, look, Rules()).outcome == outcome
