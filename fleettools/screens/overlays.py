@@ -10,6 +10,7 @@ FOOT = 12  # so many rows at the foot of a screen may name the keys of a dialog
 GAP = 3  # so many blank rows above it show that nothing goes on below it
 POPUP = 16  # a popup is at most this high
 _HIGHEST = 60  # rows of a dialog
+_PAGE = frozenset("▔─")
 _BORDER = frozenset("╭┌┏▔")
 
 # Keys that a dialog waits for. Signs of work name keys, too, behind a clock or dots.
@@ -145,6 +146,14 @@ def _dialog(lines: list[str], look: Look) -> Cover | None:
             top = _top(lines, at, look)
             # One in a box of its own lies over the turn; one below a rule pushes the turn up.
             return Cover("dialog", top, line, lines[top].lstrip()[:1] in "╭┌┏" and _abuts(lines, top))
+    return _page(lines, look)
+
+
+def _page(lines: list[str], look: Look) -> Cover | None:
+    """A page that a person opened and that runs on below the screen, so that the keys it waits for are out of sight."""
+    for row in range(max(len(lines) - _HIGHEST, 1), len(lines)) if look.menus else ():
+        if lines[row - 1][:1] in _PAGE and look.menu.search(lines[row]):
+            return Cover("dialog", row - 1, lines[row], _abuts(lines, row - 1))
     return None
 
 

@@ -193,10 +193,8 @@ def begun_anew(case: Case) -> Outcome | None:
 
 def empty(case: Case) -> Outcome | None:
     """Nothing is on the screen: before the agent has drawn, in the middle of a redraw, or after a clear."""
-    if case.screen.prompts or any(item.kind != "notice" for item in case.screen.telling):
+    if case.screen.prompts or case.screen.telling:
         return None
-    if case.screen.telling and not case.screen.fresh:
-        return Outcome("stale", "nothing but remarks is on the screen", case.screen.telling[-1].lines[0])
     if case.screen.fresh:
         return Outcome("idle", "no turn yet", pattern=records.CLEARED, stopped=True)
     if case.pane.turn or case.screen.asked:

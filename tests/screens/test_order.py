@@ -16,6 +16,8 @@ LIST = ("  ❯ /add-dir    Add a folder", "    /agents     Agents")
 RETRY = "✻ 529 Overloaded · Retrying in 2s · attempt 4/10"
 ASKS = ("─" * 60, " Do you want to proceed?", " ❯ 1. Yes", "   2. No", "", " Esc to cancel · Tab to amend")
 
+FLOATED = (drawing.SAMPLES / "opencode" / "completed--opencode-reply-palette.txt").read_text()
+
 
 def claude(*lines: str) -> str:
     return drawing._on("claude", list(lines))
@@ -52,6 +54,7 @@ BOTH = {
     ("retrying", "working"): pane(claude(RETRY, "", BUSY)),
     ("covered", "working"): pane(typed("/", "✻ Sailing… (12s)", "", *LIST)),
     ("stopped", "failed"): pane(claude("  ⎿  Interrupted · And now?", "", f"\x1b[31m{FAILED}\x1b[39m")),
+    ("floated_over", "ended"): pane(FLOATED, agent="opencode"),
     ("failed", "unearned"): pane(claude("  ⎿  You've hit your session limit")),
     ("failed", "too_fast"): pane(claude(FAILED), seconds=0.5),
     ("unearned", "too_fast"): pane(claude("  ⎿  Read the notes"), seconds=0.5),
@@ -63,7 +66,7 @@ BOTH = {
 @pytest.mark.parametrize(("first", "second"), BOTH, ids=[f"{a} before {b}" for a, b in BOTH])
 def test_of_two_steps_the_first_one_in_order_decides(first: str, second: str) -> None:
     shown = BOTH[first, second]
-    look = None if shown.agent == "nobody" else agentfiles.load("claude")
+    look = agentfiles.load(shown.agent or "")
     steps = {step.__name__.strip("_"): step for _, step in ORDER}
     answers = {name: steps[name](Case(shown, look, Rules())) for name in (first, second)}
     assert all(answers.values()), answers
