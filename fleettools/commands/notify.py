@@ -66,7 +66,7 @@ def _worker(
 
     config, host = ctx.config(), os.uname().nodename
     audiences = [Audience(alert.name, frozenset(alert.on)) for alert in config.channels]
-    plan = Plan(Rules(config.notify.attempts, config.notify.reminders), audiences, host, follow, dry_run)
+    plan = Plan(Rules(config.notify.attempts, config.notify.reminders, config), audiences, host, follow, dry_run)
     ways = _ways(ctx, chosen, exec_command, host)
     return Worker(Doors(lambda: ctx.store(state_url, patient=True), clock, ctx.messages, terminals.started, ways), plan)
 

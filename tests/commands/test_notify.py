@@ -394,6 +394,28 @@ def test_dry_run_prints_what_would_be_typed_and_types_nothing(server: Server) ->
     assert (done.returncode, submits(log), pending(server)) == (0, [], [])
 
 
+# Rule: another free profile of the same agent is named when the credential stays out for more than 10 minutes.
+ELSEWHERE = {
+    "one that is free": (1800, "claude-b: {agent: claude, command: claude, credentialId: team-b}", True),
+    "one on the same credential": (1800, "claude-b: {agent: claude, command: claude, credentialId: team-a}", False),
+    "one of another agent": (1800, "claude-b: {agent: codex, command: codex, credentialId: team-b}", False),
+    "one that nobody can spawn": (1800, "claude-b: {agent: claude, credentialId: team-b}", False),
+    "one without a place": (1800, "claude-b: {agent: claude, command: claude, maxMembers: 0}", False),
+    "a cool-off of a minute": (60, "claude-b: {agent: claude, command: claude, credentialId: team-b}", False),
+}
+
+
+@pytest.mark.parametrize(("seconds", "other", "named"), ELSEWHERE.values(), ids=ELSEWHERE.keys())
+def test_another_account_is_named(server: Server, seconds: int, other: str, named: bool) -> None:
+    pane, _ = lead(server)
+    own = "claude-a: {agent: claude, command: claude, credentialId: team-a}"
+    (server.folder / "fleetd.yaml").write_text(f"profiles:\n  {own}\n  {other}\n")
+    given = incident(server, pane, profiles=["claude-a"], coolingOffForSeconds=seconds)
+    done = server.run("notify", "--dry-run", stdin=given)
+    (notice,) = [r for r in map(json.loads, done.stdout.splitlines()) if r["type"] == "notice"]
+    assert ("free is claude-b: fleet-spawn claude-b" in notice["text"]) is named
+
+
 def test_exec_hands_the_notice_to_a_command_once(server: Server) -> None:
     given = incident(server, "%0")
     words = ("--exec", f"cat >> {server.folder}/got")

@@ -54,6 +54,14 @@ def test_words(item: NoticeItem, over: bool, text: str) -> None:
     assert notice(TOKEN, [Told(item, over)], NOW, 400) == f"fleet notice {TOKEN}: {text}"
 
 
+def test_another_account_is_named_with_the_command_that_spawns_there() -> None:
+    item = Told(about("quarantine", until_ms=NOW + 3_600_000), elsewhere="claude-b")
+    text = notice(TOKEN, [item], NOW, 400)
+    assert text.endswith("worker w1, free is claude-b: fleet-spawn claude-b, run fleet-list")
+    assert "claude-b" not in notice(TOKEN, [item._replace(over=True)], NOW, 400)
+    assert "fleet-spawn" not in notice(TOKEN, [item._replace(elsewhere="; rm -rf /")], NOW, 400)
+
+
 @pytest.mark.parametrize("whole", [60, 90, 150, 400, 800])
 @pytest.mark.parametrize("count", [1, 2, 7, 60])
 @pytest.mark.parametrize("names", [1, 40])

@@ -12,6 +12,7 @@ RUN = "run fleet-list"
 SHORTEST = 80  # a notice of one item without names
 ROWS = 8  # that many rows of what is typed does every composer show
 ALL = 99  # names
+LONG_MS = 600_000  # who is out for longer is worth working elsewhere
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
 _PANE = re.compile(r"%[0-9]{1,9}")
 
@@ -24,11 +25,15 @@ class Again(NamedTuple):
 
 
 class Told(NamedTuple):
-    """One item as it is told now: what it is about, whether that is `over`, and whether it had happened before."""
+    """One item as it is told now: what it is about, whether that is `over`, and whether it had happened before.
+
+    `elsewhere`: another profile of the same agent that is free, where the credential stays out for long.
+    """
 
     about: NoticeItem
     over: bool = False
     again: Again | None = None
+    elsewhere: str | None = None
 
 
 def word(text: str | None) -> str | None:
@@ -91,7 +96,9 @@ def _outage(told: Told, now_ms: int, detail: int) -> str:
     if told.over:
         return f"{credential} is free again, its {state} is over{names}"
     seconds = max(1, -(-((about.until_ms or now_ms) - now_ms) // 1000))
-    return f"{credential} {verb} for {seconds} s{_again(told)}{names}"
+    other = word(told.elsewhere) if detail else None
+    mend = f", free is {other}: fleet-spawn {other}" if other else ""
+    return f"{credential} {verb} for {seconds} s{_again(told)}{names}{mend}"
 
 
 def _again(told: Told) -> str:

@@ -190,7 +190,9 @@ def due(box: Outbox, reader: Reader, reach: Reach) -> Due:
         elif decision == "wait":
             found.waiting.append((item, reason))
         elif not (reader.way.singly and found.told):
-            found.told.append((item, Told(item.about, decision == "tell over", news.again(item, reader.lately))))
+            over = decision == "tell over"
+            elsewhere = None if over else box.elsewhere(item.about)
+            found.told.append((item, Told(item.about, over, news.again(item, reader.lately), elsewhere)))
     return found
 
 

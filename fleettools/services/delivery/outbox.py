@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from fleettools import records
+from fleettools.config import Config
 from fleettools.moments import Moment
+from fleettools.policy.accounts import placement
 from fleettools.policy.accounts.credential import (
     CredentialState,
     cooling_seconds,
@@ -15,9 +17,11 @@ from fleettools.policy.accounts.credential import (
 )
 from fleettools.policy.members.roster import MemberState, member_key
 from fleettools.policy.members.tickets import TicketState, ticket_key
-from fleettools.policy.notices import news, outbox
+from fleettools.policy.notices import news, nudge, outbox
 from fleettools.policy.notices.outbox import Item, Standing
+from fleettools.records import NoticeItem
 from fleettools.services.delivery.ways import Result, To
+from fleettools.services.fleet import situation_of
 from fleettools.services.owner import Ownership
 from fleettools.services.ports import Clock
 from fleettools.services.store import Store, change, read, read_all
@@ -26,10 +30,11 @@ DOUBT_MS = 2_000  # what was typed so recently may still be on its way to the sc
 
 
 class Rules(NamedTuple):
-    """How often a notice is tried, and after how many seconds an uncollected ticket is said again."""
+    """How often a notice is tried, after how many seconds an uncollected ticket is said again, and who may spawn."""
 
     attempts: int
     reminders: list[float]
+    fleet: Config
 
 
 class Outbox:
@@ -99,6 +104,22 @@ class Outbox:
                 heard = member.state if member else "blocked"
             return Standing(settled="" if heard == "blocked" else "its question is answered")
         return Standing()
+
+    def elsewhere(self, about: NoticeItem) -> str | None:
+        """Another profile of the same agent that is free, when the credential that this is about stays out for long."""
+        fleet = self._rules.fleet
+        if about.kind not in ("incident", "quarantine") or (about.until_ms or 0) - self.now_ms() <= nudge.LONG_MS:
+            return None
+        agents = {fleet.profiles[name].agent for name in about.profiles if name in fleet.profiles}
+        others = [
+            name for name, profile in fleet.profiles.items()
+            if profile.agent in agents and profile.command and fleet.credential_of(name) != about.credential
+        ]  # fmt: skip
+        if not others:
+            return None
+        known = situation_of(self._store, fleet, others)
+        choice = placement.choose(fleet, others, fleet.placement.policy, known)
+        return choice.profile if choice.allowed else None
 
     def _is_out(self, credential: str | None, now: Moment) -> bool:
         state = read(self._store, credential_key(credential), CredentialState) if credential else None
