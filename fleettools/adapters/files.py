@@ -1,4 +1,4 @@
-"""Text files of other programs: read whole, and put in place of the old one in a single step."""
+"""Whole files: read, put in place of the old one in a single step, and taken away."""
 
 import os
 import stat
@@ -29,25 +29,33 @@ def read(path: str) -> str | None:
         raise BadInput(f"not UTF-8 (byte {error.start})", "save it as UTF-8", path) from None
 
 
-def replace(path: str, text: str) -> None:
-    """Put the text there, with the mode that the file had; a link stays one. "" removes the file."""
+def replace(path: str, data: bytes, mode: int = 0o666) -> None:
+    """Put `data` in the place of a file in one step, so that nobody ever reads half of it; raises CannotWrite.
+
+    A file that is there keeps its mode, and a link stays one; a new one has `mode`, as far as the umask allows.
+    """
     target = os.path.realpath(path)
-    beside = f"{target}.fleet-{os.getpid()}"
+    beside = f"{target}.{os.getpid()}.new"
     try:
-        if not text:
-            os.unlink(target)
-            return
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        mode = 0o600
-        with suppress(FileNotFoundError):
-            mode = stat.S_IMODE(os.stat(target).st_mode)
         try:
-            with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-                os.fchmod(file.fileno(), mode)
-                file.write(text.encode())
+            with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as file:
+                with suppress(FileNotFoundError):
+                    os.fchmod(file.fileno(), stat.S_IMODE(os.stat(target).st_mode))
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(beside, target)
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(beside)
     except OSError as error:
-        raise CannotWrite(f"{path}: {error.strerror}", "make it writable, or make room there") from None
+        raise CannotWrite(f"{path}: {error.strerror}", "name a file in a folder that can be written") from None
+
+
+def remove(path: str) -> None:
+    """Take a file away, and leave its folder; raises CannotWrite."""
+    try:
+        os.unlink(path)
+    except OSError as error:
+        raise CannotWrite(f"{path}: {error.strerror}", "make its folder writable") from None

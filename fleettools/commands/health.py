@@ -48,7 +48,7 @@ def main(
 
     With -q nothing is printed while all is well.
     """
-    from fleettools.adapters import textfile
+    from fleettools.adapters import files
     from fleettools.adapters.streams import printable
     from fleettools.adapters.tmux import Tmux
     from fleettools.policy import checkup
@@ -56,7 +56,7 @@ def main(
     try:
         found = _checked(ctx, state_url, Tmux(socket_path, socket_name), checkup.Limits(stuck, blocked))
         if metrics:
-            textfile.replace(metrics, checkup.metrics(found).encode())
+            files.replace(metrics, checkup.metrics(found).encode())
         grade, line = found.grade, found.line()
     except FleetError as error:
         grade, line = checkup.Grade.UNKNOWN, f"FLEET UNKNOWN - {error}"

@@ -271,7 +271,7 @@ def _is_news(said: Any) -> bool:
     try:
         if files.read(path) == shares:
             return False
-        files.replace(path, shares)
+        files.replace(path, shares.encode(), 0o600)
     except FleetError:
         return True  # what cannot be remembered is posted again
     return True
@@ -305,7 +305,10 @@ def _install(ctx: Context, agent: str, remove: bool, project: bool, dry_run: boo
     ctx.out.write(_difference(wanted.path, wanted.before, wanted.after))
     ctx.out.flush()
     if not dry_run:
-        files.replace(wanted.path, wanted.after)
+        if wanted.after:
+            files.replace(wanted.path, wanted.after.encode(), 0o600)
+        else:
+            files.remove(wanted.path)
         ctx.messages.info(
             f"{wanted.path}: {'taken out' if remove else 'put in'}; running agents read it when they start"
         )
@@ -325,7 +328,7 @@ def _program() -> str:
     import shutil
     import sys
 
-    beside = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "fleet-hook")
+    beside = os.path.join(os.path.dirname(sys.executable), "fleet-hook")
     return "fleet-hook" if shutil.which("fleet-hook") or not os.path.exists(beside) else beside
 
 

@@ -131,14 +131,14 @@ def _feed(ctx: Context, files: Iterable[str], timeline: "Timeline") -> Exit:
 
 
 def _picture(ctx: Context, chart: "Chart", file: str) -> None:
-    from fleettools.adapters import clock, textfile
+    from fleettools.adapters import clock, files
     from fleettools.commands.views import picture
 
     text = picture.draw(chart, clock.zone()).encode()
     if file == "-":
         ctx.out.write(text)
     else:
-        textfile.replace(file, text)
+        files.replace(file, text)
 
 
 def _characters(ctx: Context, chart: "Chart", width: int | None) -> None:

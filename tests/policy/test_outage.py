@@ -1,4 +1,4 @@
-"""When backend errors on one credential are an incident (design section 4): a table, the rule over each row."""
+"""When backend errors on one credential are an incident: a table, the rule over each row."""
 
 from itertools import permutations
 

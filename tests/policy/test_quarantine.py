@@ -1,4 +1,4 @@
-"""When a credential is quarantined, and for how long (design section 4): a table, the rule over each row."""
+"""When a credential is quarantined, and for how long: a table, the rule over each row."""
 
 import pytest
 from msgspec.structs import replace

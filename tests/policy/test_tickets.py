@@ -1,4 +1,4 @@
-"""Tickets: settled exactly once, by whoever is first (design section 5)."""
+"""Tickets: settled exactly once, by whoever is first."""
 
 import pytest
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import click
 
-from fleettools.adapters import accounts, agentfiles, configfile, samples, textfile
+from fleettools.adapters import accounts, agentfiles, configfile, files, samples
 from fleettools.adapters.streams import printable
 from fleettools.adapters.terminals import Terminals
 from fleettools.adapters.tmux import PaneRow, Tmux
@@ -48,7 +48,7 @@ def init(ctx: Context, asked: Wishes, tmux: Tmux) -> Exit:
         ctx.messages.error(f"{path} exists already, and stays as it is; remove it, or name another file with -c")
         return Exit.NO
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    textfile.replace(path, text.encode())
+    files.replace(path, text.encode())
     configfile.load(path)
     say(f"wrote {path}")
     if mark:
@@ -184,7 +184,7 @@ def _service(say: _Say, dry_run: bool) -> None:
         say(f"{place} exists already, and stays as it is")
     else:
         os.makedirs(os.path.dirname(place), exist_ok=True)
-        textfile.replace(place, text.encode())
+        files.replace(place, text.encode())
         say(f"wrote {place}")
     say("start it with: systemctl --user daemon-reload && systemctl --user enable --now fleetd")
 
