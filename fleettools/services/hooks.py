@@ -4,6 +4,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from fleettools.errors import BadInput
 from fleettools.policy.signals import settings, tomlline
 from fleettools.screens.look import Hooks, Look
@@ -39,7 +41,7 @@ def change(look: Look, program: str, project: str | None, env: Mapping[str, str]
         if hooks.form == "notify":
             return Change(path, before, (tomlline.unnotified if remove else tomlline.notified)(before, words))
         if hooks.form == "plugin":
-            return _plugin(hooks, path, before, read, remove)
+            return _plugin(hooks, path, before, program, read, remove)
     except BadInput as error:
         raise BadInput(error.what, error.mend, path) from None
     return Change(path, before, before, _shown(hooks, " ".join(words)))
@@ -76,8 +78,8 @@ def place(hooks: Hooks, project: str | None, env: Mapping[str, str]) -> str:
     return os.path.join(folder, hooks.file)
 
 
-def _plugin(hooks: Hooks, path: str, before: str, read: Read, remove: bool) -> Change:
-    ours = read(hooks.plugin or "") or ""
+def _plugin(hooks: Hooks, path: str, before: str, program: str, read: Read, remove: bool) -> Change:
+    ours = (read(hooks.plugin or "") or "").replace('"fleet-hook"', msgspec.json.encode(program).decode())
     if before and before != ours:
         raise BadInput("another file stands there", "move it away, then try again", path)
     return Change(path, before, "" if remove else ours)
