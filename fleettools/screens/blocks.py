@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
 from itertools import compress, repeat
 
 from fleettools.screens import apart, bars, composer, overlays
 from fleettools.screens.items import BARE, WORDS, Asked, Item, parse
+from fleettools.screens.lazy import Lazy
 from fleettools.screens.look import Look, Prompt, compiled
 from fleettools.screens.sgr import Ink, hue, is_red, is_warm, lines_of, pieces, several_hues, squeezed
 
@@ -32,7 +32,9 @@ class Screen:
         self.failure: Item | None = None
         self.margin: int | None = None
         self.asked = self._all_asked()
-        self.prompts = self._real(self.asked) if any(asked.text[:1] == "/" for asked in self.asked) else self.asked
+        commanded = "/" in [asked.text[:1] for asked in self.asked]
+        self.prompts = self._real(self.asked) if commanded else self.asked
+        self.start = self.prompts[-1].after if self.prompts else 0  # the first row of the block
 
     def _all_asked(self) -> list[Asked]:
         """What a person has typed, as the agent draws it, from above."""
@@ -49,7 +51,7 @@ class Screen:
         end = self.cover.top if self.cover else self.frame.top if self.frame else len(self.lines)
         return overlays.above_hints(self.lines, end, len(self.lines[self.frame.top])) if self.frame else end
 
-    @cached_property
+    @Lazy
     def raw(self) -> list[str]:
         """The physical lines with their colours."""
         return self.text.split("\n")
@@ -59,7 +61,7 @@ class Screen:
         """The composer's own lines and those below it."""
         return self.lines[self.frame.top :] if self.frame else []
 
-    @cached_property
+    @Lazy
     def prompt(self) -> str:
         """The squeezed words of the last prompt, "" when none is on the screen."""
         return squeezed(self.prompts[-1].text) if self.prompts else ""
@@ -67,22 +69,19 @@ class Screen:
     @property
     def ordinal(self) -> int:
         """The last prompt's place among equal ones on the screen, from 1; 0 without a prompt."""
-        first, words = self.prompts[-1].text[:1] if self.prompts else "", self.prompt
-        return sum(each.text[:1] == first and squeezed(each.text) == words for each in self.prompts)
+        if not self.prompts:
+            return 0
+        first, words = self.prompts[-1].text[:1], self.prompt
+        return 1 + sum(each.text[:1] == first and squeezed(each.text) == words for each in self.prompts[:-1])
 
-    @cached_property
-    def start(self) -> int:
-        """The first row of the block."""
-        return self.prompts[-1].after if self.prompts else 0
-
-    @cached_property
+    @Lazy
     def floats(self) -> str:
         """The title of a dialog that floats over the last turn and hides some of it, its prompt too; "" without one."""
         if not self.look.bars or not self.prompts:
             return ""
         return overlays.floating(self.lines, range(self.prompts[-1].row, self.end))
 
-    @cached_property
+    @Lazy
     def items(self) -> list[Item]:
         """The items of the block, up to the first local command below its end."""
         commands = [asked for asked in self.asked if asked.row >= self.start] if self.asked is not self.prompts else []
@@ -97,17 +96,17 @@ class Screen:
             found += part if first == self.start else part[bool(part and part[0].kind == "own") :]
         return self._without_commands(found)
 
-    @cached_property
+    @Lazy
     def telling(self) -> list[Item]:
         """The items of the block that say something, in order."""
         return [item for item in self.items if item.kind not in BARE]
 
-    @cached_property
+    @Lazy
     def fresh(self) -> bool:
         """Whether the agent's banner is in view and no prompt follows it."""
         return not self.prompts and any(self.look.greeting.search(line) for line in self.lines[: self.end])
 
-    @cached_property
+    @property
     def anew(self) -> str:
         """The line with which a person began a conversation anew, "" when a turn follows it or there is none."""
         last = self.asked[-1] if self.asked else None
@@ -263,7 +262,7 @@ class Screen:
                 return ink
         return Ink()
 
-    @cached_property
+    @Lazy
     def colourful(self) -> bool:
         """Whether at least two colours are on the screen: one alone, or none, tells nothing apart."""
         return several_hues(self.text)

@@ -183,8 +183,8 @@ def drawn(screen: Screen) -> list[Item]:
 
 def is_marked(screen: Screen) -> bool:
     """Whether the agent's own mark of a turn's end stands below all that the turn drew."""
-    kinds = [item.kind for item in screen.items if item.kind not in ("chrome", "notice")]
-    return bool(kinds) and kinds[-1] in ("done", "end")
+    last = next((item.kind for item in reversed(screen.items) if item.kind not in ("chrome", "notice")), "")
+    return last in ("done", "end")
 
 
 def is_earned(screen: Screen, items: list[Item]) -> bool:

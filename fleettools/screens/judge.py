@@ -1,6 +1,7 @@
 """What became of the turn on a screen. Pure: no clock, no file, no tmux. `ORDER` is the order of judgement."""
 
 import hashlib
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -13,7 +14,7 @@ from fleettools.screens.look import Look
 from fleettools.screens.patterns import Rules, ran_out
 from fleettools.screens.scrub import scrubbed
 
-_FRAMES = dict.fromkeys(range(0x2500, 0x25A0))  # lines and blocks that grow and shrink with the pane
+_FRAMES = re.compile("[\u2500-\u259f]+")  # lines and blocks that grow and shrink with the pane
 
 
 class Judgement(msgspec.Struct):
@@ -204,7 +205,7 @@ def _coverage(case: Case) -> records.Coverage:
 def _block(screen: Screen) -> str | None:
     """The hash of what the turn itself drew, None while it has drawn nothing."""
     drawn = "".join([item.words for item in evidence.drawn(screen)])
-    drawn = drawn if drawn.isascii() else drawn.translate(_FRAMES)
+    drawn = drawn if drawn.isascii() else _FRAMES.sub("", drawn)
     return hashlib.sha256(drawn.encode(errors="replace")).hexdigest()[:16] if drawn else None
 
 

@@ -212,7 +212,7 @@ class Look(Wordings, dict=True, kw_only=True):
         """Whether it tells of a next try only beside a sign of work."""
         return "signsBelow" in self.capabilities
 
-    @property
+    @cached_property
     def is_seen(self) -> bool:
         """Whether the real program was captured where it matters: with a reply, and with a failure."""
         return self.seen is not None and {"reply", "failure"} <= set(self.seen.situations)
@@ -305,8 +305,14 @@ class Look(Wordings, dict=True, kw_only=True):
     def _starts(self) -> tuple[tuple[tuple[str, ...], bool], ...]:
         return tuple((_parts(phrase.removesuffix("*")), phrase.endswith("*")) for phrase in (*self.marks, *self.starts))
 
+    @cached_property
+    def _first_starts(self) -> tuple[str, ...]:
+        return tuple(parts[0] for parts, _ in self._starts)
+
     def begins(self, words: str) -> bool:
         """Whether the squeezed words begin with one of `marks` or `starts`; only a `*` at its end lets words follow."""
+        if not words.startswith(self._first_starts):  # most words: one question in place of one for each
+            return False
         for parts, more in self._starts:
             at = _past(parts, words) if words.startswith(parts[0]) else -1
             if at >= 0 and (more or words[at : at + 1] in _MARKS):

@@ -17,6 +17,7 @@ _BORDER = frozenset("╭┌┏▔")
 _KEY = (
     r"(?:enter|return|↵|⏎|esc(?:ape)?|tab|space|shift\+tab|ctrl\+\w|[↑↓←→](?:/?[↑↓←→])*|arrow keys|any (?:other )?key)"
 )
+_KEY_WORDS = ("enter", "return", "esc", "tab", "space", "ctrl", "key", *"↵⏎↑↓←→")
 _KEYS = rf"(?i)(?:^|[\s·•,(\[│|]){_KEY}[\])]?:? (?:or \w+ )?(?:to )?(?!for\b)[a-z]{{2,}}"
 _BUTTONS = r"(?i)(?:\[\w\]|\(\w\)) ?\w[^\[(]*\s{2,}.*(?:\[\w\]|\(\w\)) ?\w|\b\w+ \([a-z]\)\s.*\b\w+ \([a-z]\)"
 _MARKED = r"\W{0,4}[❯›●▸→▶>] ?\S"
@@ -94,7 +95,7 @@ def _table(lines: list[str], frame: Frame) -> Cover | None:
     rows = range(max(frame.top - FOOT, 0), frame.top)
     if "+" not in "".join(lines[rows.start : rows.stop]):
         return None  # a table names keys such as Ctrl+G; asked first, since counting costs more
-    cells = {row: len(compiled(_CELL).findall(lines[row])) for row in rows if lines[row]}
+    cells = {row: len(compiled(_CELL).findall(lines[row])) for row in rows if "  " in lines[row].strip()}
     wide = [row for row, count in cells.items() if count > 1]
     if sum(cells[row] for row in wide) < _CELLS:
         return None
@@ -122,7 +123,7 @@ def _popup(lines: list[str], frame: Frame, look: Look) -> Cover | None:
     top = row - 1
     while top > 0 and lines[top - 1] and row - top < POPUP:
         top -= 1
-    if row < frame.top and _names_keys(lines[row - 1]):
+    if row < frame.top and _keys_in(lines[row - 1]) > 1:
         top = _top(lines, row - 1, look)
     elif row < frame.top and not any(compiled(_COMMAND).match(line) for line in lines[top:row]):
         return None
@@ -162,21 +163,23 @@ def _waits(lines: list[str], at: int, look: Look) -> bool:
     line = lines[at]
     if compiled(_CHOICE).match(line):
         return True
+    buttons = ("[" in line or "(" in line) and compiled(_BUTTONS).search(line) is not None
+    keys = 0 if buttons else _keys_in(line)
+    if not buttons and not keys:
+        return False
     match = look.head.match(line)
     if compiled(_AT_WORK).search(line) or look.busy_sign.search(line) or (match and match.lastgroup == "chrome"):
         return False
-    if compiled(_BUTTONS).search(line):
-        return True
-    if _names_keys(line):
-        return True
-    return bool(compiled(_KEYS).search(line)) and any(
-        compiled(_MARKED).match(each) for each in lines[max(at - FOOT, 0) : at]
-    )
+    return buttons or keys > 1 or any(compiled(_MARKED).match(each) for each in lines[max(at - FOOT, 0) : at])
 
 
-def _names_keys(line: str) -> bool:
-    """Whether a line names two keys and what they do."""
-    return len(compiled(_KEYS).findall(line)) > 1
+def _keys_in(line: str) -> int:
+    """How many keys a line names with what they do."""
+    lower = line.lower()
+    for word in _KEY_WORDS:  # asked first of every row of a screen's foot: the pattern costs ten times as much
+        if word in lower:
+            return len(compiled(_KEYS).findall(line))
+    return 0
 
 
 def _top(lines: list[str], at: int, look: Look) -> int:

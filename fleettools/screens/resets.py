@@ -116,9 +116,10 @@ def rolled(text: str, at_ms: int, tz: str | None) -> bool:
     return found is not None and found.rolled and not found.passed
 
 
+@lru_cache(500)  # an outage says the same many times
 def wait_seconds(text: str) -> float:
     """The longest wait that the text names after words like `retrying in`, in seconds; 0 without one."""
-    if not _hints(text):  # asked of every failure: the patterns below cost ten times as much
+    if not _hints(text):
         return 0
     return max((_seconds(match[1]) for match in _AFTER.finditer(" ".join(text.split()))), default=0.0)
 

@@ -92,8 +92,10 @@ def _scrubbed(text: str) -> str:
     if "private key" in lower:
         text = _without_keys(text)
     for signs, pattern, put in _FORMS:
-        if any(sign in lower for sign in signs):
-            text = _pattern(pattern).sub(put, text)
+        for sign in signs:  # asked of every line; a generator costs twice as much
+            if sign in lower:
+                text = _pattern(pattern).sub(put, text)
+                break
     return _pattern(_AWS).sub(_aws, text) if len(text) >= 40 else text
 
 

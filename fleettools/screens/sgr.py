@@ -129,12 +129,12 @@ def _reached(raw: list[str], row: int) -> Ink:
 _known: tuple[list[str], dict[int, Ink]] = ([], {})
 
 
+@lru_cache(4000)  # a screen uses the same few again and again
 def _dipped(ink: Ink, codes: str) -> Ink:
     changes = _changes(codes)
     return changes if isinstance(changes, Ink) else ink._replace(**changes) if changes else ink
 
 
-@lru_cache(1000)  # a screen uses the same few again and again
 def _changes(codes: str) -> dict[str, Any] | Ink:
     """What the codes of one sequence change; an Ink when they begin with a reset."""
     changes: dict[str, Any] = {}
@@ -191,6 +191,7 @@ def _wide(numbers: list[int]) -> RGB | None:
     return (levels[index // 36], levels[index // 6 % 6], levels[index % 6])
 
 
+@lru_cache(1000)
 def hue(colour: RGB | None) -> str:
     """`warm` (red to yellow, what agents draw failures in), `cool`, or `plain` for greys and the terminal's own."""
     if colour is None or max(colour) - min(colour) < 40:
