@@ -42,6 +42,7 @@ PaneId = Annotated[str, msgspec.Meta(pattern=_PANE_ID)]
 Span = Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]  # seconds, in either direction
 Length = Annotated[float, msgspec.Meta(ge=0, le=1e9)]  # seconds
 Whole = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31)]
+Millis = Annotated[int, msgspec.Meta(ge=-(10**14), le=10**15)]  # since the epoch
 Percent = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
 Name = Annotated[str, msgspec.Meta(pattern=_NAME)]  # profile names, credential ids
 _NEWER = "Expected `int` <= 1 - at `$.v`"
@@ -448,13 +449,13 @@ class NoticeItem(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True, 
     outcome: str | None = None
     cause: str | None = None
     member: str | None = None
-    until_ms: int | None = None
+    until_ms: Millis | None = None
     again: bool = False
-    seconds: float | None = None
+    seconds: Length | None = None
     why: str | None = None
     window: str | None = None
-    used_percent: float | None = None
-    resets_ms: int | None = None
+    used_percent: Percent | None = None
+    resets_ms: Millis | None = None
 
 
 class Notice(Record, kw_only=True, tag="notice"):
@@ -491,7 +492,7 @@ class Alert(Record, kw_only=True, tag="alert"):
     kind: NewsKind
     text: str
     over: bool | None = None
-    again: int | None = None
+    again: Whole | None = None
     since: Time | None = None
     record: dict[str, Any] | None = None
 

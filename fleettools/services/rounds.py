@@ -19,7 +19,7 @@ class Rounds:
     def __init__(self, make: Callable[[], Resumer], credential: str | None, messages: Messages) -> None:
         self._make, self._credential, self._messages = make, credential, messages
         self._stopping, self._lock = threading.Event(), threading.Lock()
-        self._woken = threading.Event()
+        self._woken, self._opened = threading.Event(), threading.Event()
         self._said: list[bytes] = []
         self._left: int | None = None
         self._fatal: BaseException | None = None
@@ -27,8 +27,10 @@ class Rounds:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to work."""
+        """Begin to work; raises what keeps the store from being opened."""
         self._thread = in_background(self._run, "rounds")
+        self._opened.wait()
+        self.said()
 
     def hurry(self) -> None:
         """Take the next step at once, and count what is left anew."""
@@ -60,6 +62,7 @@ class Rounds:
             self._woken.clear()
             try:
                 resumer = resumer or self._make()
+                self._opened.set()
                 self._begin(resumer)
                 made, left = resumer.tick()
                 with self._lock:
@@ -73,6 +76,7 @@ class Rounds:
                     or resumer is None
                 ):
                     self._fatal = error
+                    self._opened.set()
                     return
                 if str(error) not in self._complained:
                     self._complained.add(str(error))

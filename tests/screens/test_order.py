@@ -16,7 +16,7 @@ LIST = ("  ❯ /add-dir    Add a folder", "    /agents     Agents")
 RETRY = "✻ 529 Overloaded · Retrying in 2s · attempt 4/10"
 ASKS = ("─" * 60, " Do you want to proceed?", " ❯ 1. Yes", "   2. No", "", " Esc to cancel · Tab to amend")
 
-FLOATED = (drawing.SAMPLES / "opencode" / "completed--opencode-reply-palette.txt").read_text()
+FLOATED = (drawing.SAMPLES / "opencode" / "backend_error--opencode-72x24-401-sessions.txt").read_text()
 
 
 def claude(*lines: str) -> str:
