@@ -70,7 +70,7 @@ def to_ms(ts: str) -> int:
 
 def to_ts(ms: int) -> str:
     """The RFC 3339 form, in UTC with milliseconds, of milliseconds since the epoch."""
-    return datetime.fromtimestamp(ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{ms % 1000:03d}Z"
+    return f"{datetime.fromtimestamp(ms // 1000, UTC).isoformat()[:19]}.{ms % 1000:03d}Z"
 
 
 class Record(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel", tag_field="type", tag=str.lower):
@@ -118,12 +118,19 @@ class Seat(Record, kw_only=True):
     role: Role | None = None
 
 
+_NONE = object()
 WHO = ("server", "target", "pid", "name", "profile", "agent", "lead")
 
 
 def who(cls: type[msgspec.Struct], source: object) -> dict[str, Any]:
     """Which member `source` is: those of WHO that it and a `cls` have, as keyword arguments for that."""
-    return {name: getattr(source, name) for name in WHO if name in cls.__struct_fields__ and hasattr(source, name)}
+    found = ((name, getattr(source, name, _NONE)) for name in _who(cls))
+    return {name: value for name, value in found if value is not _NONE}
+
+
+@cache
+def _who(cls: type[msgspec.Struct]) -> tuple[str, ...]:
+    return tuple(name for name in WHO if name in cls.__struct_fields__)
 
 
 class Pane(Seat, kw_only=True, tag="pane"):

@@ -47,7 +47,7 @@ def moment() -> Moment:
     """Now, on both clocks."""
     if os.environ.get("FLEET_NOW"):
         return Moment(now_ms())
-    return Moment(now_ms(), boot(), round(up() * 1000))
+    return Moment(time.time_ns() // 1_000_000, boot(), round(up() * 1000))
 
 
 def stamp() -> dict[str, Any]:

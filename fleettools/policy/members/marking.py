@@ -95,8 +95,8 @@ def _unmarked(member: MemberState, sight: Sighting, settled: Settled) -> Stepped
 def _looked(member: MemberState, sight: Sighting, settled: Settled) -> Kept:
     """A look at the member's own process."""
     seen = sight.seen
-    news = {name: new for name, new in records.who(MemberState, seen).items() if new is not None}
-    news = {name: new for name, new in news.items() if new != getattr(member, name)}
+    who = records.who(MemberState, seen)
+    news = {name: new for name, new in who.items() if new is not None and new != getattr(member, name)}
     seated = msgspec.structs.replace(member, **news) if news else member
     if seen.gone or seen.dead:
         return _vanished(member, seated, sight, settled)
