@@ -268,7 +268,7 @@ class Look(Wordings, dict=True, kw_only=True):
 
     @cached_property
     def _question_lines(self) -> re.Pattern[str]:
-        return re.compile(self.question.pattern, re.MULTILINE)
+        return any_of(self.questions, "(?m)")
 
     def asks(self, text: str) -> bool:
         """Whether some line of a text may be a question: one search in place of one a line."""
@@ -439,9 +439,9 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return cast("re.Pattern[str]", patterns.bounded(pattern)) or re.compile(pattern)
 
 
-def any_of(listed: list[str]) -> re.Pattern[str]:
-    """Matches where one of the patterns does."""
-    return compiled("|".join(f"(?:{pattern})" for pattern in listed) or "(?!)")
+def any_of(listed: list[str], flags: str = "") -> re.Pattern[str]:
+    """Matches where one of the patterns does; `flags` as at the beginning of a regular expression."""
+    return compiled(flags + ("|".join(f"(?:{pattern})" for pattern in listed) or "(?!)"))
 
 
 # Where regular expressions stand in an agent file.

@@ -87,6 +87,13 @@ def test_other_patterns_of_the_file_still_judge(tmp_path: Path) -> None:
     assert judge.judge(pane, look, Rules()).outcome == "backend_error"
 
 
+def test_a_question_of_a_person_s_own_file_is_found_on_a_screen_without_a_composer(tmp_path: Path) -> None:
+    (tmp_path / "parrot.yaml").write_text("prompts: [{head: '> (.*)'}]\nquestions: ['^Shall I']\n")
+    look = agentfiles.load("parrot", str(tmp_path))
+    pane = records.Pane(ts="2026-01-31T12:00:00.000Z", agent="parrot", text="> fly\n\nShall I fly?\n")
+    assert judge.judge(pane, look, Rules()).outcome == "blocked"
+
+
 SAMPLES = Path(__file__).parent.parent.parent / "samples/screens"
 ROWS = [json.loads(row) for row in (SAMPLES / "index.jsonl").read_text().splitlines()]
 FIRST = {(row["agent"], row["outcome"] in records.ENDINGS): row for row in reversed(ROWS)}
