@@ -1,5 +1,6 @@
 """Where a person types: finding the composer at the foot of a screen, and what stands in it."""
 
+from functools import cache
 from typing import Literal, NamedTuple
 
 from fleettools.screens.look import ComposerLook, compiled
@@ -44,10 +45,17 @@ def state(frame: Frame | None, look: ComposerLook) -> Composer:
     text = frame.text.strip()
     shown = squeezed(text)
     for phrase in look.placeholders:
-        head, star, _ = phrase.partition("*")
-        if shown == squeezed(phrase) or (star and shown.startswith(squeezed(head))):
+        whole, head = _placeholder(phrase)
+        if shown == whole or (head is not None and shown.startswith(head)):
             return Composer("empty", "")
     return Composer("draft" if text else "empty", text)
+
+
+@cache
+def _placeholder(phrase: str) -> tuple[str, str | None]:
+    """A placeholder's squeezed words, and those before its `*`, when it has one."""
+    head, star, _ = phrase.partition("*")
+    return squeezed(phrase), squeezed(head) if star else None
 
 
 def _feet(lines: list[str]) -> range:

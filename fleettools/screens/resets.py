@@ -31,6 +31,7 @@ _NUMBER = re.compile(r"[0-9]")
 _SOON = re.compile(rf"(?i)\bresets?\s+(?:in|after)\s+{_DURATION}")
 _ONE = re.compile(r"(?i)\b(?:an?|one) (hour|minute|day)\b")
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])", re.I)
+_LONG = re.compile(r"\d{10}")
 _EPOCH = re.compile(
     r"(?:limit reached\s*\|\s*|(?i:resets?[_-]?at|reset[_-]?time(?:stamp)?|ratelimit[a-z-]{0,20}-reset)"
     r"\\?[\"']?\s*[:=]\s*\\?[\"']?)(\d{10}|\d{13})\b"
@@ -145,7 +146,7 @@ def _seconds(duration: str) -> float:
 
 
 def _epoch(text: str, _at_ms: int, _tz: str | None) -> int | None:
-    match = _EPOCH.search(text)
+    match = _EPOCH.search(text) if _LONG.search(text) else None  # few texts hold so long a number
     return int(match[1].ljust(13, "0")) if match else None
 
 

@@ -135,6 +135,8 @@ def retrying(case: Case) -> Outcome | None:
     if case.screen.look.signs_below and busy is None:
         return None  # words of a reply could stand there
     run = _trying(case)
+    if not run and busy is None:
+        return None
     text = " ".join(item.text for item in reversed(run[:3]))
     line = run[0].lines[0] if run else ""
     if not run and busy is not None:
