@@ -30,6 +30,13 @@ def rows() -> Iterator[Row]:
             "one record through fleet-classify --agent claude", 1.8, command("classify", "--agent", "claude"), env, one
         )
         yield ratio("fleet-gate --profile on SQLite", 1.8, command("gate", "-c", config, "--profile", "one"), env)
+        yield ratio("fleet-list --status on SQLite", 1.8, command("list", "-c", config, "--status"), env)
+        hook = os.path.join(folder, "hook.json")
+        with open(hook, "w", encoding="utf-8") as file:
+            file.write('{"hook_event_name": "StopFailure", "session_id": "s", "prompt_id": "p", "error": "overloaded"}')
+        yield ratio(
+            "fleet-hook --post, until the agent goes on", 1.8, command("hook", "--agent", "claude", "--post"), env, hook
+        )
         for flag in ("--help", "--version"):
             tried = [(against_click(command(module, flag), env, 5)[2], module) for module in modules()]
             # The largest of many medians is the unluckiest: the three slowest are measured again.
