@@ -30,7 +30,8 @@ class Rounds:
         """Begin to work; raises what keeps the store from being opened."""
         self._thread = in_background(self._run, "rounds")
         self._opened.wait()
-        self.said()
+        if self._fatal:
+            raise self._fatal
 
     def hurry(self) -> None:
         """Take the next step at once, and count what is left anew."""
