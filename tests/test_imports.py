@@ -26,15 +26,19 @@ HOOK = {"hook_event_name": "Stop", "session_id": "s"}
 CONFIG = "profiles:\n  one: {agent: claude, command: claude, credentialId: team-a, maxMembers: 4}\n"
 
 
-def loaded(command: str, args: list[str], record: dict[str, str] | None, folder: Path) -> set[str]:
-    """The heavy modules that a command has imported when it has dealt with one record."""
+def imported(command: str, args: list[str], record: dict[str, str] | None, folder: Path) -> set[str]:
+    """The modules that a command has imported when it has dealt with one record."""
     env = {"PATH": os.environ["PATH"], "HOME": str(folder), "LC_ALL": "C.UTF-8"}
     argv = [sys.executable, "-X", "importtime", "-m", f"fleettools.commands.{command}", *args]
     line = json.dumps(record).encode() if record else b""
     done = subprocess.run(argv, input=line, capture_output=True, cwd=folder, env=env, timeout=60)
     assert done.returncode in (0, 1, 75), done.stderr.decode()
-    names = {row.rpartition(b"|")[2].strip().decode() for row in done.stderr.splitlines() if b"import time:" in row}
-    return {name for name in names if name in HEAVY}
+    return {row.rpartition(b"|")[2].strip().decode() for row in done.stderr.splitlines() if b"import time:" in row}
+
+
+def loaded(command: str, args: list[str], record: dict[str, str] | None, folder: Path) -> set[str]:
+    """The heavy ones among them."""
+    return imported(command, args, record, folder) & HEAVY
 
 
 STARTED = ["classify", "resolve", "correlate", "notify", "scrape", "gate", "list", "timeline", "fleetd"]
@@ -57,6 +61,7 @@ def test_help_and_version_load_nothing_heavy(command: str, flag: str, tmp_path: 
         pytest.param("gate", ["--profile", "one"], None, {"sqlite3"}, id="gate without a configuration"),
         pytest.param("gate", [], {"type": "spawn", "profile": "one"}, {"sqlite3"}, id="gate as a filter"),
         pytest.param("list", [], None, {"sqlite3"}, id="the fleet in a pipe"),
+        pytest.param("list", ["--status"], None, {"sqlite3"}, id="tmux's status line"),
         pytest.param("profiles", [], None, {"sqlite3"}, id="the profiles in a pipe"),
         pytest.param("collect", [], None, {"sqlite3"}, id="collect with nothing to collect"),
         pytest.param("timeline", ["--json"], ERROR, set(), id="the story as an object"),
@@ -69,6 +74,26 @@ def test_a_command_loads_what_its_record_needs(
     command: str, args: list[str], record: dict[str, str] | None, expected: set[str], tmp_path: Path
 ) -> None:
     assert loaded(command, args, record, tmp_path) == expected
+
+
+def test_what_tmux_asks_for_every_few_seconds_loads_no_view(tmp_path: Path) -> None:
+    names = imported("list", ["--status"], None, tmp_path)
+    assert {"fleettools.policy.segment", "fleettools.services.store"} <= names
+    assert not names & {"fleettools.policy.views", "fleettools.policy.accounts.placement", "fleettools.services.fleet"}
+
+
+def test_a_configuration_compiles_no_pattern_of_a_reader_that_is_not_used() -> None:
+    """PyYAML's own patterns take longer than all else; each works when somebody asks for it after all."""
+    code = (
+        "import re; before = re.compile\n"
+        "from fleettools.adapters.libyaml import yaml\n"
+        "assert re.compile is before\n"
+        "waiting = yaml.reader.Reader.NON_PRINTABLE\n"
+        "assert not isinstance(waiting, re.Pattern)\n"
+        "assert waiting.search('a\\x00').start() == 1\n"
+        "assert yaml.load('[1, 1.5, yes, 2026-01-31]', yaml.SafeLoader)[:3] == [1, 1.5, True]\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 @pytest.mark.parametrize("command", ["gate", "list", "profiles"])

@@ -8,8 +8,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-import yaml
-
+from fleettools.adapters.libyaml import yaml
 from fleettools.errors import BadConfig, Fault
 
 MAX_SIZE = 1 << 20

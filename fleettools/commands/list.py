@@ -22,6 +22,11 @@ def main(ctx: Context, state_url: str | None, released: bool, status: bool, ever
 
     Prints one JSON object in a pipe, tables on a terminal.
     """
+    if status:
+        if released or every is not None:
+            raise click.UsageError("--status goes neither with --all nor with --watch")
+        _write_status(ctx, state_url)
+        return
     from fleettools.commands.views.display import show
     from fleettools.policy import views
     from fleettools.policy.heartbeat import DAEMONS, DaemonState
@@ -37,22 +42,27 @@ def main(ctx: Context, state_url: str | None, released: bool, status: bool, ever
         daemons = views.daemons(dict(read_all(store, DAEMONS, DaemonState)), store.now_ms())
         return {**made, "daemons": daemons} if daemons else made
 
-    if status:
-        if released or every is not None:
-            raise click.UsageError("--status goes neither with --all nor with --watch")
-        from fleettools.policy.segment import segment
-
-        out = views.profiles_view(config, fleet.situation(store, config))
-        ctx.out.write(segment(view()["members"], out).encode() + b"\n")
-        ctx.out.flush()
-        return
-
     def draw(view: "View") -> "RenderableType":
         from fleettools.commands.views import tables
 
         return tables.fleet(view)
 
     show(ctx, view, draw, every)
+
+
+def _write_status(ctx: Context, state_url: str | None) -> None:
+    """One short text. tmux asks for it every few seconds, so nothing is loaded here that it does not need."""
+    from fleettools.policy.accounts.credential import CREDENTIALS, CredentialState
+    from fleettools.policy.members.roster import MEMBERS, MemberState
+    from fleettools.policy.segment import segment
+    from fleettools.services.store import read_all
+
+    ctx.config()
+    store = ctx.store(state_url, view=True)
+    states = [member.state for _, member in read_all(store, MEMBERS, MemberState)]
+    known = {key.removeprefix(CREDENTIALS): found for key, found in read_all(store, CREDENTIALS, CredentialState)}
+    ctx.out.write(segment(states, known, store.moment()).encode() + b"\n")
+    ctx.out.flush()
 
 
 if __name__ == "__main__":

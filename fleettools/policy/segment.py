@@ -1,21 +1,27 @@
 """The fleet in a few characters, for tmux's status line; colours in tmux's own syntax."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping
 
+from fleettools import records
+from fleettools.moments import Moment
+from fleettools.policy.accounts.credential import CredentialState, cooling_seconds, quarantined_seconds
 from fleettools.policy.members.roster import FAILED
 
 LONGEST = 16  # letters of a name
 MOST = 3  # credentials that are named
 
 
-def segment(members: Sequence[Mapping[str, Any]], out: Mapping[str, Any]) -> str:
-    """The members, and the credentials that are out by fleet-profiles' view, as `5 ok 1 failed team-a 42s`."""
-    gone = {name: (seconds, "red") for name, seconds in out["coolingOff"].items()}
-    gone |= {name: (seconds, "magenta") for name, seconds in out["quarantined"].items()}
-    failed = sum(member["state"] in FAILED for member in members)
-    asking = sum(member["state"] == "blocked" for member in members)
-    parts = [_painted("green", f"{len(members) - failed - asking} ok")] if members else []
+def segment(states: Collection[records.State], credentials: Mapping[str, CredentialState], now: Moment) -> str:
+    """The members by their states, and the credentials that are out, as `5 ok 1 failed team-a 42s`."""
+    shown = [state for state in states if state != "released"]
+    gone = {}
+    for name, known in credentials.items():
+        for seconds, colour in ((cooling_seconds(known, now), "red"), (quarantined_seconds(known, now), "magenta")):
+            if seconds is not None:
+                gone[name] = seconds, colour
+    failed = sum(state in FAILED for state in shown)
+    asking = sum(state == "blocked" for state in shown)
+    parts = [_painted("green", f"{len(shown) - failed - asking} ok")] if shown else []
     parts += [_painted("yellow", f"{asking} asks")] if asking else []
     parts += [_painted("red", f"{failed} failed")] if failed else []
     for credential, (seconds, colour) in sorted(gone.items())[:MOST]:
