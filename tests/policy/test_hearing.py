@@ -90,6 +90,27 @@ class TestOneEvent:
         assert (answer.event, member.state, member.turn.proven_ms) == ("t1", "busy", T0 + 1000)
         assert handover.withdraw(member, before, "t1", T0 + 2000)[1]
 
+    def test_a_hook_that_starts_after_its_turn_was_drawn_begins_no_other(self) -> None:
+        """opencode says that it is at work some 0.1 s after its screen has shown it."""
+        looks = look("working", at=10), look("backend_error", at=11)
+        _, answers = told(
+            looks[0], looks[1], word("begin", 10, ms=80), word("failure", 11, ms=90), member=told(IDLE)[0]
+        )
+        assert len(events(answers)) == 1
+
+    def test_a_failure_without_a_beginning_is_no_part_of_the_turn_that_was_over(self) -> None:
+        member, _ = told(IDLE)
+        _, answers = told(word("failure", 9), look("backend_error", at=10), word("failure", 9), member=member)
+        assert len(events(answers)) == 1 and "old:1" not in str(events(answers))
+
+    @pytest.mark.parametrize("prompt", [None, "p0"])
+    def test_a_word_from_before_a_ticket_is_of_the_turn_before_it(self, prompt: str | None) -> None:
+        member = sent(told(IDLE, WORKS, look("backend_error", at=12))[0], at=15)  # type: ignore[arg-type]
+        late = word("begin", 9, prompt=prompt), word("failure", 12, prompt=prompt, cause="overload")
+        member, answers = told(*late, look("working", "fix:2", at=16), word("begin", 15, ms=200), member=member)
+        assert [answer.event for answer in answers if answer.known][1:] == ["t1", "t1"]
+        assert member is not None and member.turn is not None and member.turn.outcome == "working"
+
 
 class TestTwoEvents:
     @pytest.mark.parametrize(

@@ -95,31 +95,49 @@ def turn_of(member: MemberState, signal: records.Signal, ms: int) -> Turn | None
         return _begun(turn, past, ms, other)
     if ms < turn.began_ms:
         # The first look at a turn comes after its beginning, and what ended quickly was said in between.
-        unseen = turn.earliest_ms is None or ms > turn.earliest_ms
-        if unseen and not other and (not past or past[-1].outcome not in UNDER_WAY):
+        if _is_after_floor(turn, ms) and not other and (not past or past[-1].outcome not in UNDER_WAY):
             return Turn("current")
         return _earlier(member, signal, ms)
     if other:
         return Turn("new")
-    spoken = turn.worded_ms is not None or ms > turn.seen_ms + LAG_MS
-    return Turn("new") if signal.said == "failure" and turn.has_ended and spoken else Turn("current")
+    return Turn("new") if signal.said == "failure" and _is_over(member, turn, ms) else Turn("current")
+
+
+def _is_over(member: MemberState, turn: TurnState, ms: int) -> bool:
+    """Whether a turn that failed then, without any beginning that is known, was another than the current one."""
+    if turn.has_ended:
+        return turn.worded_ms is not None or ms > turn.seen_ms + LAG_MS
+    return turn.outcome == member.state == "idle" and ms > member.since_ms + LAG_MS
+
+
+def _is_after_floor(turn: TurnState, ms: int) -> bool:
+    return turn.floor_ms is None or ms >= turn.floor_ms
 
 
 def _begun(turn: TurnState, past: list[PastTurn], ms: int, other: bool) -> Turn | None:
     """Whose beginning it is: that of a turn which fleet-send or the screen knows already, or of a new one."""
+    if not _is_after_floor(turn, ms):
+        return _at(past, ms)
     if turn.screen is None and turn.delivered_at_ms is not None and not turn.has_ended and not other:
-        return Turn("current") if ms >= turn.delivered_at_ms - LAG_MS else _at(past, ms)
-    unseen = turn.earliest_ms is None or ms > turn.earliest_ms
-    if turn.told_ms is None and turn.delivered_at_ms is None and not other and unseen and ms <= turn.began_ms:
+        return Turn("current")
+    if turn.told_ms is None and not other and ms <= _latest_begin(turn):
         return Turn("current")
     return Turn("new") if ms > turn.began_ms else _at(past, ms)
+
+
+def _latest_begin(turn: TurnState) -> int:
+    """Until when a beginning is said to be this turn's: its hook may start a moment after the screen has shown it."""
+    shown_ms = max(turn.began_ms, turn.proven_ms or 0) + LAG_MS
+    if turn.has_ended:
+        return min(shown_ms, turn.at_ms or turn.began_ms)
+    return shown_ms if turn.outcome in UNDER_WAY else turn.began_ms
 
 
 def _earlier(member: MemberState, signal: records.Signal, ms: int) -> Turn | None:
     """The turn before the current one that a word of then is about; one of its own, if another prompt's was then."""
     found = _at(member.past, ms)
     old = found.past if found else None
-    if old and None in (old.prompt, signal.prompt):
+    if old and (None in (old.prompt, signal.prompt) or not old.told):
         return found
     if signal.prompt is None or signal.said != "failure" or len(member.past) >= KEPT:
         return None
@@ -135,7 +153,8 @@ def _named(turn: TurnState | None, past: list[PastTurn], fits: Any) -> Turn | No
 
 
 def _at(past: list[PastTurn], ms: int) -> Turn | None:
-    found = next((old for old in reversed(past) if old.began_ms <= ms), None)
+    begun = (old.began_ms if old.floor_ms is None else min(old.floor_ms, old.began_ms) for old in past)
+    found = next((old for old, since in zip(reversed(past), reversed(list(begun)), strict=True) if since <= ms), None)
     return Turn("past", found) if found else None
 
 
@@ -180,6 +199,8 @@ def _confirmed(member: MemberState, signal: records.Signal, ms: int) -> MemberSt
         news["prompt"] = signal.prompt
     if signal.said == "begin" and turn.delivered_at_ms is not None and turn.proven_ms is None:
         news["proven_ms"] = max(ms, turn.delivered_at_ms)
+    if signal.said == "begin" and turn.told_ms is None and turn.screen is not None and ms <= _latest_begin(turn):
+        news["told_ms"] = ms
     return msgspec.structs.replace(member, turn=msgspec.structs.replace(turn, **news)) if news else member
 
 

@@ -128,7 +128,9 @@ def _of_another_turn(member: MemberState, sight: Sighting, fit: Fit) -> Kept:
         return member, Answer(fit.reason, old.event, old.resolved is not False, old.ticket, fields=fields)
     if fit.kind == "waiting" and member.turn:
         return member, Answer(fit.reason, member.turn.event, ticket=member.turn.ticket)
-    return member, Answer(fit.reason, sight.seen.event)
+    # What is older than all turns that are still known may have been counted long ago.
+    forgotten = fit.kind == "old" and len(member.past) >= turns.KEPT
+    return member, Answer(fit.reason, sight.seen.event, resolved=not forgotten)
 
 
 def _taken_back(member: MemberState, sight: Sighting, settled: Settled, fit: Fit) -> Kept:

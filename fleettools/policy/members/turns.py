@@ -21,7 +21,10 @@ AT_WORK = frozenset({"working", "retrying"})
 
 
 class PastTurn(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
-    """What is still known of an earlier turn, for looks that come late or come again."""
+    """What is still known of an earlier turn, for looks and words that come late or come again.
+
+    `floor_ms`: it had not begun before that; `told`: the agent itself said that it began.
+    """
 
     event: str
     began_ms: int
@@ -31,6 +34,8 @@ class PastTurn(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
     outcome: records.Outcome | None = None
     ticket: str | None = None
     resolved: bool | None = None
+    floor_ms: int | None = None
+    told: bool = False
 
 
 class TurnState(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -82,6 +87,15 @@ class TurnState(msgspec.Struct, kw_only=True, omit_defaults=True):
     def open_ticket(self) -> str | None:
         """Its ticket, unless that is settled."""
         return self.ticket if self.resolved is None else None
+
+    @property
+    def floor_ms(self) -> int | None:
+        """It had not begun before that; None when nothing tells."""
+        if self.delivered_at_ms is not None:
+            return self.delivered_at_ms
+        if self.told_ms is not None:
+            return self.told_ms
+        return None if self.earliest_ms is None else self.earliest_ms + 1
 
     @property
     def submitted(self) -> bool:
@@ -202,6 +216,7 @@ def remembered(past: list[PastTurn], turn: TurnState | None) -> list[PastTurn]:
     entry = PastTurn(
         event=turn.event, began_ms=turn.began_ms, screen=turn.screen, block=turn.block, prompt=turn.prompt,
         outcome=turn.outcome, ticket=turn.ticket, resolved=turn.resolved,
+        floor_ms=turn.floor_ms, told=turn.told_ms is not None,
     )  # fmt: skip
     return [*past[1 - KEPT :], entry]
 
