@@ -83,6 +83,18 @@ SAID = {
         api_error(402, responseHeaders={"retry-after": "Mon, 30 Nov 2026 13:00:00 GMT"}),
         Said("failure", "s1", None, "credits", None, NOW + 3_600_000),
     ),
+    "the answer's own body, where the message says little": (
+        *(api_error(429, message="Too Many Requests", responseBody='{"error": "plan used up"}'),),
+        *(Said("failure", "s1", None, "quota", "Too Many Requests"),),
+    ),
+    "a reset that no plan has": (
+        *(api_error(402, responseHeaders={"retry-after": "9999999"}), Said("failure", "s1", None, "credits")),
+    ),
+    "a plugin's prompt": ({**event("session.idle"), "prompt": "m1"}, Said("end", "s1", "m1")),
+    "a try that is hours away": (
+        event("session.status", status={"type": "retry", "message": "plan used up", "next": NOW + 10_800_000}),
+        Said("failure", "s1", None, "quota", "plan used up", NOW + 10_800_000),
+    ),
     # Rule: used shares are percents of named windows.
     "a status line": (
         {
@@ -117,6 +129,9 @@ NOTHING = {
     "a login that went well": hook("Notification", notification_type="auth_success"),
     "a turn that a person stopped": event("session.error", error={"name": "MessageAbortedError", "data": {}}),
     "a try of the agent's own": event("session.status", status={"type": "retry", "attempt": 3}),
+    "a try in a moment": event("session.status", status={"type": "retry", "next": NOW + 4000}),
+    "a try in another age": event("session.status", status={"type": "retry", "next": NOW * 9}),
+    "a try at no time": event("session.status", status={"type": "retry", "next": "soon"}),
     "a status line before the first reply": {"session_id": "s", "rate_limits": {}},
     "a notification of another kind": {"type": "agent-started"},
 }

@@ -12,6 +12,7 @@ from fleettools.policy.accounts import periods
 from fleettools.policy.accounts.credential import CredentialState, Warned
 from fleettools.policy.accounts.periods import Span
 from fleettools.policy.accounts.testimony import identity, whole
+from fleettools.screens.resets import HORIZON_MS
 
 USAGE = "usage/"
 LEVELS = (95, 80)  # percent that are said, the higher first
@@ -52,11 +53,13 @@ def heard(state: UsageState | None, said: Iterable[records.Usage], now: Moment, 
         if known and now.since(known.begin) < 0:
             continue
         ahead = records.to_ms(one.resets_at) - records.to_ms(ts) if one.resets_at else STALE_MS
+        dated = one.resets_at is not None and ahead <= HORIZON_MS  # what is further ahead is no plan's window
         # Moved to the end, so that the longest unheard of goes first.
         windows.pop(one.window, None)
         percent = max(0.0, one.used_percent)
-        dated = one.resets_at is not None
-        windows[one.window] = Window(used_percent=percent, dated=dated, **periods.spanning(now, max(0, ahead)))
+        windows[one.window] = Window(
+            used_percent=percent, dated=dated, **periods.spanning(now, max(0, ahead if dated else STALE_MS))
+        )
     return UsageState(windows=dict(list(windows.items())[-MOST_WINDOWS:]))
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, get_args
 from fleettools import records
 from fleettools.errors import BadInput
 from fleettools.records import Cause
+from fleettools.screens.resets import HORIZON_MS, LONG_WAIT
 
 CauseOf = Callable[[str], str]
 
@@ -84,7 +85,7 @@ def read(payload: Any, cause_of: CauseOf, now_ms: int) -> Said | Nothing:
     if hook := _text(payload, "hook_event_name") or _text(payload, "hookEventName"):
         return _hook(hook.lower().replace("_", ""), payload, cause_of)
     if isinstance(payload.get("event"), Mapping):
-        return _event(payload["event"], cause_of, now_ms)
+        return _event(payload["event"], _id(payload, "prompt"), cause_of, now_ms)
     if isinstance(payload.get("rate_limits"), Mapping) or "context_window" in payload:
         return limits(payload)
     if kind := _text(payload, "type"):
@@ -125,17 +126,17 @@ def _notification(kind: str, payload: Mapping[str, Any]) -> Said | Nothing:
     return Nothing(f"{kind[:40]} says nothing of the turn")
 
 
-def _event(event: Mapping[str, Any], cause_of: CauseOf, now_ms: int) -> Said | Nothing:
+def _event(event: Mapping[str, Any], prompt: str | None, cause_of: CauseOf, now_ms: int) -> Said | Nothing:
     """An event of a plugin: `type`, and its `properties`."""
     kind, about = _text(event, "type"), _mapping(event, "properties")
     session = _id(about, "sessionID")
-    status = _text(_mapping(about, "status"), "type")
-    if kind == "session.status" and status == "busy":
-        return Said("begin", session)
+    status = _mapping(about, "status")
+    if kind == "session.status":
+        return _status(_text(status, "type"), status, Said("begin", session, prompt), cause_of, now_ms)
     if kind == "session.idle":
-        return Said("end", session)
+        return Said("end", session, prompt)
     if kind in ("permission.asked", "permission.updated", "question.asked"):
-        return Said("blocked", session)
+        return Said("blocked", session, prompt)
     if kind != "session.error":
         return Nothing(f"{kind[:40]} says nothing of the turn's end")
     error = _mapping(about, "error")
@@ -143,9 +144,28 @@ def _event(event: Mapping[str, Any], cause_of: CauseOf, now_ms: int) -> Said | N
     if name.lower() in _STOPPED:
         return Nothing("a person stopped the turn")
     code = data.get("statusCode")
-    found = failure(session, None, name, code if isinstance(code, int) else None, _text(data, "message"), cause_of)
+    status_code = code if isinstance(code, int) else None
+    found = failure(session, prompt, name, status_code, _text(data, "message"), cause_of)
+    if found.cause == cause_named(name, status_code):  # the message told no more; the answer itself may
+        body = failure(session, prompt, name, status_code, _text(data, "responseBody"), cause_of)
+        found = found._replace(cause=body.cause)
     wait = _mapping(data, "responseHeaders").get("retry-after")
     return found._replace(resets_ms=_after(wait, now_ms) if found.cause in ("quota", "credits") else None)
+
+
+def _status(kind: str, status: Mapping[str, Any], begun: Said, cause_of: CauseOf, now_ms: int) -> Said | Nothing:
+    """What a session is at: work, or waiting for its next try; who waits for hours has used something up."""
+    if kind == "busy":
+        return begun
+    after = status.get("next")
+    if kind != "retry" or isinstance(after, bool) or not isinstance(after, int | float):
+        return Nothing(f"{kind[:40] or 'no status'} says nothing of the turn")
+    if not LONG_WAIT * 1000 <= after - now_ms <= HORIZON_MS:
+        return Nothing("it tries again by itself")
+    text = _text(status, "message")
+    cause = cause_of(text)
+    cause = cause if cause in ("quota", "credits") else "quota"
+    return Said("failure", begun.session, begun.prompt, cause, text[:LONGEST] or None, round(after))  # type: ignore[arg-type]
 
 
 def failure(session: str | None, prompt: str | None, word: str, code: int | None, text: str, cause_of: CauseOf) -> Said:
@@ -202,14 +222,16 @@ def _moment(value: Any) -> int | None:
 def _after(value: Any, now_ms: int) -> int | None:
     """The moment that a retry-after header names: seconds, or an HTTP date."""
     text = str(value or "").strip()
-    if text.isdigit() and len(text) < 8:
-        return now_ms + int(text) * 1000
+    if text.isascii() and text.isdigit() and len(text) < 8:
+        ahead = int(text) * 1000
+        return now_ms + ahead if ahead <= HORIZON_MS else None
     try:
         moment = datetime.strptime(text, "%a, %d %b %Y %H:%M:%S GMT").replace(tzinfo=UTC)
     except ValueError:
         return None
     since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * 1000
+    then = (since.days * 86_400 + since.seconds) * 1000
+    return then if now_ms < then <= now_ms + HORIZON_MS else None
 
 
 def _mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
