@@ -1,6 +1,7 @@
 """Our hooks in an agent's own settings: what would change there, and whether they are in."""
 
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from fleettools.errors import BadInput
 from fleettools.policy.signals import settings, tomlline
 from fleettools.screens.look import Hooks, Look
 
+PROGRAM = "fleet-hook"
 Read = Callable[[str], str | None]
 
 
@@ -37,18 +39,18 @@ def change(look: Look, program: str, project: str | None, env: Mapping[str, str]
     try:
         if hooks.form == "settings":
             edit = settings.unhooked if remove else settings.hooked
-            return Change(path, before, edit(before, hooks.events, " ".join(words)))
+            return Change(path, before, edit(before, hooks.events, shlex.join(words)))
         if hooks.form == "notify":
             return Change(path, before, (tomlline.unnotified if remove else tomlline.notified)(before, words))
         if hooks.form == "plugin":
             return _plugin(hooks, path, before, program, read, remove)
     except BadInput as error:
         raise BadInput(error.what, error.mend, path) from None
-    return Change(path, before, before, _shown(hooks, " ".join(words)))
+    return Change(path, before, before, _shown(hooks, shlex.join(words)))
 
 
-def is_in(look: Look, program: str, env: Mapping[str, str], read: Read) -> bool | None:
-    """Whether the person's own settings hold our hooks; None when that cannot be told."""
+def is_in(look: Look, env: Mapping[str, str], read: Read) -> bool | None:
+    """Whether the person's own settings hold our hooks, of this or another place; None when that cannot be told."""
     hooks = look.hooks
     if hooks is None:
         return None
@@ -56,10 +58,17 @@ def is_in(look: Look, program: str, env: Mapping[str, str], read: Read) -> bool 
         text = read(place(hooks, None, env)) or ""
     except BadInput:
         return None
-    words = command(look.name, program)
+    words = command(look.name, PROGRAM)
     if hooks.form == "notify":
         return tomlline.is_notified(text, words)
-    return bool(text) if hooks.form == "plugin" else " ".join(words) in text
+    if hooks.form == "plugin":
+        return bool(text)
+    if hooks.file.endswith(".toml"):
+        return any(f"{before}{shlex.join(words)}" in text for before in '"/')
+    try:
+        return bool(settings.events_of(text, hooks.events, shlex.join(words)))
+    except BadInput:
+        return None
 
 
 def command(agent: str, program: str) -> list[str]:
@@ -79,13 +88,14 @@ def place(hooks: Hooks, project: str | None, env: Mapping[str, str]) -> str:
 
 
 def _plugin(hooks: Hooks, path: str, before: str, program: str, read: Read, remove: bool) -> Change:
-    ours = (read(hooks.plugin or "") or "").replace('"fleet-hook"', msgspec.json.encode(program).decode())
-    if before and before != ours:
+    ours = (read(hooks.plugin or "") or "").replace(f'"{PROGRAM}"', msgspec.json.encode(program).decode())
+    if before and before.partition("\n")[0] != ours.partition("\n")[0]:  # that of every version of ours is the same
         raise BadInput("another file stands there", "move it away, then try again", path)
     return Change(path, before, "" if remove else ours)
 
 
 def _shown(hooks: Hooks, line: str) -> str:
     if hooks.file.endswith(".toml"):
-        return "\n".join(f'[[hooks]]\nevent = "{event}"\ncommand = "{line}"\n' for event in hooks.events)
+        quoted = msgspec.json.encode(line).decode()
+        return "\n".join(f'[[hooks]]\nevent = "{event}"\ncommand = {quoted}\n' for event in hooks.events)
     return settings.hooked("", hooks.events, line)

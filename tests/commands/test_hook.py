@@ -181,6 +181,20 @@ def test_settings_that_cannot_be_changed_stay_as_they_are(env: dict[str, str]) -
     assert path.read_text() == 'notify = ["bell"]\n'
 
 
+def test_a_plugin_of_an_earlier_version_is_put_in_anew_and_another_file_left_alone(env: dict[str, str]) -> None:
+    path = Path(env["HOME"], INSTALLED["opencode"][0])
+    hook(env, "--install", "opencode")
+    whole = path.read_text()
+    path.write_text(whole.partition("\n")[0] + "\nold\n")
+    assert hook(env, "--install", "opencode")[0] == 0 and path.read_text() == whole
+    path.write_text(whole.partition("\n")[0] + "\nold\n")
+    assert hook(env, "--install", "opencode", "--remove")[0] == 0 and not path.exists()
+    path.write_text("mine\n")
+    for words in ([], ["--remove"]):
+        status, _, err = hook(env, "--install", "opencode", *words)
+        assert status == 65 and "another file stands there" in err and path.read_text() == "mine\n"
+
+
 @pytest.mark.parametrize("agent", ["qwen", "gemini", "kimi"])
 def test_where_a_person_writes_the_settings_the_text_is_printed(agent: str, env: dict[str, str]) -> None:
     status, out, err = hook(env, "--install", agent)

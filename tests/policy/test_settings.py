@@ -54,6 +54,51 @@ def test_what_was_added_since_stays() -> None:
     assert settings.unhooked(more, EVENTS, LINE) == '{"a": 2, "b": 3}'
 
 
+@pytest.mark.parametrize("indent", [None, 2, 8])
+@pytest.mark.parametrize("text", [text for text in TEXTS.values() if text.startswith("{") and "//" not in text])
+def test_what_the_agent_wrote_anew_is_found_and_taken_out(text: str, indent: int | None) -> None:
+    """An agent that changes one of its own settings writes the whole file in its own form."""
+    written = json.dumps(json.loads(settings.hooked(text, EVENTS, LINE)) | {"theme": "dark"}, indent=indent)
+    assert settings.hooked(written, EVENTS, LINE) == written
+    left = json.loads(settings.unhooked(written, EVENTS, LINE))
+    before = json.loads(text) | {"theme": "dark"}
+    assert {name: value for name, value in left.items() if value} == {
+        name: value for name, value in before.items() if value and any(value.values() if name == "hooks" else [1])
+    }
+
+
+OURS = {"type": "command", "command": LINE, "timeout": 5}
+BELL = {"type": "command", "command": "bell"}
+
+
+@pytest.mark.parametrize(
+    ("stop", "left"),
+    [
+        ([{"matcher": "", "hooks": [OURS]}], None),
+        ([{"hooks": [BELL, OURS]}], [{"hooks": [BELL]}]),
+        ([{"hooks": [OURS, BELL]}], [{"hooks": [BELL]}]),
+        ([{"hooks": [BELL]}, {"hooks": [OURS]}, {"hooks": [OURS]}], [{"hooks": [BELL]}]),
+        ([{"hooks": [OURS]}, 7, {"hooks": 7}, {"a": 1}, {"hooks": [7]}], [7, {"hooks": 7}, {"a": 1}, {"hooks": [7]}]),
+    ],
+)
+def test_only_our_own_hook_goes(stop: object, left: object) -> None:
+    before = {"a": 1, "hooks": {"Start": [{"hooks": [BELL]}], "Stop": stop}}
+    found = json.loads(settings.unhooked(json.dumps(before), EVENTS, LINE))
+    wanted = {"Start": [{"hooks": [BELL]}]} | ({} if left is None else {"Stop": left})
+    assert found == {"a": 1, "hooks": wanted}
+
+
+def test_a_hook_of_ours_at_another_place_is_mended_and_found_by_any_name() -> None:
+    moved = "'/new venv/bin/fleet-hook' --agent claude --post"
+    old = settings.hooked(TEXTS["other keys"], EVENTS, "/old/bin/fleet-hook --agent claude --post")
+    put = settings.hooked(old, EVENTS, moved)
+    assert put == old.replace("/old/bin/fleet-hook", "'/new venv/bin/fleet-hook'")
+    assert settings.events_of(put, EVENTS, LINE) == list(EVENTS)
+    assert settings.unhooked(put, EVENTS, moved) == TEXTS["other keys"]
+    assert json.loads(settings.unhooked(old, EVENTS, moved)) == json.loads(TEXTS["other keys"])
+    assert settings.events_of(put, EVENTS, "fleet-hook --agent qwen --post") == []
+
+
 @pytest.mark.parametrize(
     "text",
     ["[]", "{", "x", '{"a" 1}', '{"hooks": 3}', '{"hooks": {"Stop": {}}}', '{"a": 1}{', "[" * 5000, '{"a":' * 900],
@@ -71,6 +116,14 @@ def test_a_notify_line_comes_and_goes() -> None:
     put = tomlline.notified(text, WORDS)
     assert tomlline.is_notified(put, WORDS) and tomlline.notified(put, WORDS) == put
     assert tomlline.unnotified(put, WORDS) == text
+
+
+def test_a_notify_line_of_another_place_is_mended_and_taken_out() -> None:
+    text = '# mine\nmodel = "x"\n'
+    old = tomlline.notified(text, ["/old/bin/fleet-hook", *WORDS[1:]])
+    assert tomlline.is_notified(old, WORDS) and tomlline.notified(old, WORDS) == tomlline.notified(text, WORDS)
+    assert tomlline.unnotified(old, WORDS) == text
+    assert not tomlline.is_notified('notify = ["not-fleet-hook","--agent","codex","--post"]\n', WORDS)
 
 
 @pytest.mark.parametrize(

@@ -1,37 +1,44 @@
 """Our entries in an agent's own settings: put in as text and taken out again, everything else byte for byte.
 
 A settings file is JSON, often with comments and trailing commas, so it is never parsed and written anew: the places
-where an entry goes are looked up, and what goes in is text of one fixed form, which is how it is found again.
+where an entry goes are looked up, and what goes in is text of one fixed form, which is how it comes out to the byte.
+Agents write their settings anew themselves: then our entries are found by what they call.
 """
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fleettools.errors import BadInput
+import msgspec
 
-_SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.S)
-_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-_SCALAR = re.compile(r"[^\s,\]}/]+")
-_DEEPEST = 200
+from fleettools.errors import BadInput
+from fleettools.policy.signals import jsontext
+from fleettools.policy.signals.jsontext import Member, items, members
+
+_OPTION = " --agent "  # what stands before it in a command of ours is the program
 _NEW = "{\n\n}\n"  # what a file of ours is made from: nobody else leaves an empty object so
 
 
-class Member(NamedTuple):
-    """A value in a text: where it begins and ends."""
+class Call(NamedTuple):
+    """A hook of ours in an event's list: its entry, itself within that, and its command, quotes included."""
 
-    start: int
-    end: int
+    entry: Member
+    hook: Member
+    command: Member
 
 
 def hooked(text: str, events: Iterable[str], command: str) -> str:
     """The settings with one entry for each event that runs the command; those that it has already are not added.
 
-    Raises BadInput when the text is no settings object, or has something else where hooks go.
+    An entry that calls ours at another place calls it here from now on. Raises BadInput when the text is no settings
+    object, or has something else where hooks go.
     """
     for event in events:
-        if not _has(text, event, command):
+        known = _calls(text, event, command) if text else []
+        if not known:
             text = _with(text or _NEW, event, command)
+        elif all(_read(text, call.command) != command for call in known):
+            at = known[0].command
+            text = text[: at.value] + _quoted(command) + text[at.end :]
     return text
 
 
@@ -39,10 +46,13 @@ def unhooked(text: str, events: Iterable[str], command: str) -> str:
     """The settings without our entries, and without the lists and the object that were made for them."""
     for event in reversed(list(events)):
         text = _without(text, event, command)
+        while text and (calls := _calls(text, event, command)):
+            text = _cut(text, event, calls[0])
     return "" if text == _NEW else text
 
 
 def _without(text: str, event: str, command: str) -> str:
+    """The settings without what `hooked` put in for an event, if that stands there to the byte."""
     entry = _entry(command)
     for made in (_hooks_member(event, entry), _list_member(event, entry)):
         for written in (made + ",", made):
@@ -51,19 +61,73 @@ def _without(text: str, event: str, command: str) -> str:
     found = _place(text, event) if text else None
     if found is None:
         return text
-    inner, item = text[found.start : found.end], _item(entry)
+    inner, item = text[found.value : found.end], _item(entry)
     inner = inner.replace(item + ",", "", 1) if item + "," in inner else inner.replace(item, "", 1)
-    return text[: found.start] + inner + text[found.end :]
+    return text[: found.value] + inner + text[found.end :]
+
+
+def _cut(text: str, event: str, call: Call) -> str:
+    """The settings without a hook that was written anew since, and without what held nothing but that."""
+    root = jsontext.root(text)
+    hooks, listed = members(text, root)["hooks"], _place(text, event)
+    assert listed is not None
+    inner = _inner(text, call.entry)
+    within = [(root, hooks), (hooks.value, listed), (listed.value, call.entry), (inner.value, call.hook)]
+    opening, gone = within.pop()
+    while within and len(items(text, opening)) == 1:
+        opening, gone = within.pop()
+    return jsontext.without(text, items(text, opening), gone)
 
 
 def events_of(text: str, events: Iterable[str], command: str) -> list[str]:
-    """The events for which the settings hold our entry."""
-    return [event for event in events if _has(text, event, command)]
+    """The events for which the settings hold an entry of ours, wherever that says our program is."""
+    return [event for event in events if text and _calls(text, event, command)]
+
+
+def _calls(text: str, event: str, command: str) -> list[Call]:
+    """Our hooks for an event."""
+    listed = _place(text, event)
+    if listed is None or text[listed.value] != "[":
+        return []
+    found = []
+    for entry in items(text, listed.value):
+        inner = _inner(text, entry)
+        for hook in items(text, inner.value) if inner and text[inner.value] == "[" else []:
+            said = members(text, hook.value).get("command") if text[hook.value] == "{" else None
+            if said and _is_ours(_read(text, said), command):
+                found.append(Call(entry, hook, said))
+    return found
+
+
+def _inner(text: str, entry: Member) -> Member:
+    """The list of hooks of an entry; the entry itself when it has none."""
+    return members(text, entry.value).get("hooks", entry) if text[entry.value] == "{" else entry
+
+
+def _is_ours(found: str, command: str) -> bool:
+    """Whether a command is this one, wherever its program stands."""
+    (there, _, said), (here, _, ours) = found.partition(_OPTION), command.partition(_OPTION)
+    return said == ours and _base(there) == _base(here)
+
+
+def _base(program: str) -> str:
+    return program.rpartition("/")[2].strip("'\" ")
+
+
+def _read(text: str, value: Member) -> str:
+    try:
+        read = msgspec.json.decode(text[value.value : value.end], type=str)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return ""
+    return read
+
+
+def _quoted(text: str) -> str:
+    return msgspec.json.encode(text).decode()
 
 
 def _entry(command: str) -> str:
-    quoted = command.replace("\\", "\\\\").replace('"', '\\"')
-    return f'{{"hooks": [{{"type": "command", "command": "{quoted}"}}]}}'
+    return f'{{"hooks": [{{"type": "command", "command": {_quoted(command)}}}]}}'
 
 
 def _item(entry: str) -> str:
@@ -78,96 +142,29 @@ def _hooks_member(event: str, entry: str) -> str:
     return f'\n  "hooks": {{{_list_member(event, entry)}\n  }}'
 
 
-def _has(text: str, event: str, command: str) -> bool:
-    found = _place(text, event) if text else None
-    return found is not None and _entry(command) in text[found.start : found.end]
-
-
 def _place(text: str, event: str) -> Member | None:
     """Where the list of an event's hooks stands."""
-    hooks = members(text, _root(text)).get("hooks")
-    return members(text, hooks.start).get(event) if hooks and text[hooks.start] == "{" else None
+    hooks = members(text, jsontext.root(text)).get("hooks")
+    return members(text, hooks.value).get(event) if hooks and text[hooks.value] == "{" else None
 
 
 def _with(text: str, event: str, command: str) -> str:
-    entry, root = _entry(command), _root(text)
+    entry, root = _entry(command), jsontext.root(text)
     top = members(text, root)
     hooks = top.get("hooks")
     if hooks is None:
         return _put(text, root, _hooks_member(event, entry), bool(top))
-    if text[hooks.start] != "{":
+    if text[hooks.value] != "{":
         raise BadInput("its `hooks` is no object", "make it one, or add the entries by hand")
-    known = members(text, hooks.start)
+    known = members(text, hooks.value)
     listed = known.get(event)
     if listed is None:
-        return _put(text, hooks.start, _list_member(event, entry), bool(known))
-    if text[listed.start] != "[":
+        return _put(text, hooks.value, _list_member(event, entry), bool(known))
+    if text[listed.value] != "[":
         raise BadInput(f"its hooks for {event} are no list", "make it one, or add the entry by hand")
-    after = _SPACE.match(text, listed.start + 1)
-    return _put(text, listed.start, _item(entry), bool(after) and text[after.end()] != "]")  # type: ignore[union-attr]
+    return _put(text, listed.value, _item(entry), bool(items(text, listed.value)))
 
 
 def _put(text: str, opening: int, made: str, more: bool) -> str:
     """What was made stands first behind an opening bracket; a comma follows when there is more."""
     return text[: opening + 1] + made + ("," if more else "") + text[opening + 1 :]
-
-
-def _root(text: str) -> int:
-    at = _skip(text, 1 if text.startswith("\ufeff") else 0)
-    if text[at : at + 1] != "{":
-        raise BadInput("it holds no JSON object", "mend it, or move it away")
-    end = _value_end(text, at)
-    if _skip(text, end) != len(text):
-        raise BadInput("something follows its JSON object", "mend it")
-    return at
-
-
-def members(text: str, opening: int) -> dict[str, Member]:
-    """The members of the object that begins at `opening`, by name; raises BadInput when it is none."""
-    found: dict[str, Member] = {}
-    at = _skip(text, opening + 1)
-    while text[at : at + 1] != "}":
-        name = _STRING.match(text, at)
-        if name is None:
-            raise _bad(text, at)
-        at = _skip(text, name.end())
-        if text[at : at + 1] != ":":
-            raise _bad(text, at)
-        start = _skip(text, at + 1)
-        end = _value_end(text, start)
-        found[name[0][1:-1]] = Member(start, end)
-        at = _skip(text, end)
-        if text[at : at + 1] == ",":
-            at = _skip(text, at + 1)
-        elif text[at : at + 1] != "}":
-            raise _bad(text, at)
-    return found
-
-
-def _skip(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return match.end() if match else at
-
-
-def _value_end(text: str, at: int, depth: int = 0) -> int:
-    opening = text[at : at + 1]
-    if opening and opening in "{[":
-        if depth > _DEEPEST:
-            raise BadInput("nested too deeply", "mend it")
-        closing = "}" if opening == "{" else "]"
-        at = _skip(text, at + 1)
-        while text[at : at + 1] != closing:
-            at = _skip(text, _value_end(text, at, depth + 1))
-            if text[at : at + 1] in (",", ":") and at < len(text):
-                at = _skip(text, at + 1)
-            elif text[at : at + 1] != closing:
-                raise _bad(text, at)
-        return at + 1
-    match = _STRING.match(text, at) or _SCALAR.match(text, at)
-    if match is None:
-        raise _bad(text, at)
-    return match.end()
-
-
-def _bad(text: str, at: int) -> BadInput:
-    return BadInput(f"not JSON at line {text.count(chr(10), 0, at) + 1}", "mend it there")

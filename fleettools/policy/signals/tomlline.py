@@ -1,5 +1,7 @@
 """Our line in an agent's TOML settings: a `notify` of its own where there is none, and never another's rewritten."""
 
+import re
+
 import msgspec
 
 from fleettools.errors import BadInput
@@ -10,6 +12,8 @@ def notified(text: str, words: list[str]) -> str:
     line = _line(words)
     if line in text:
         return text
+    if is_notified(text, words):
+        return _ours(words).sub(lambda _: line, text, count=1)
     found = _notify(text)
     if found is not None:
         told = " ".join(map(str, found)) if isinstance(found, list) else str(found)
@@ -21,12 +25,18 @@ def notified(text: str, words: list[str]) -> str:
 
 def unnotified(text: str, words: list[str]) -> str:
     """The settings without our line."""
-    return text.replace(_line(words), "", 1)
+    return _ours(words).sub("", text, count=1)
 
 
 def is_notified(text: str, words: list[str]) -> bool:
-    """Whether our line is there."""
-    return _line(words) in text
+    """Whether our line is there, wherever it says that our program is."""
+    return _ours(words).search(text) is not None
+
+
+def _ours(words: list[str]) -> re.Pattern[str]:
+    """Our line with whatever path to our program."""
+    program, rest = words[0].rpartition("/")[2], msgspec.json.encode(words[1:]).decode()[1:]
+    return re.compile(rf'^notify = \["(?:[^"\\\n]*/)?{re.escape(program)}",{re.escape(rest)}\n', re.M)
 
 
 def _line(words: list[str]) -> str:
