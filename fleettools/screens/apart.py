@@ -37,7 +37,7 @@ def prompts(lines: Sequence[str], look: Look) -> list[Asked]:
             next_is_prompt = not next_is_prompt
         else:
             next_is_prompt = passage.first != "tool"
-        if passage.last in ENDS:
+        if passage.last in ENDS and passage.first != "tool":  # what a tool printed ends nothing
             next_is_prompt = True
     return asked
 

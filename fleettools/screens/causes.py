@@ -15,6 +15,8 @@ _NAMED_CODE = re.compile(
 BODY = re.compile(r"""\{\s*\\?["']?(?:error|type|message|code|status|detail|errors|reason)\\?["']?\s*:""")
 REQUEST_ID = re.compile(r"(?i)\b(?:request[ -]?id|x-request-id|trace[ -]?id)\W{1,4}[\w:-]{6,}|\breq_[\w-]{6,}")
 
+_WAITS = re.compile(r"(?i)\b(?:wait|try again|retry|per min)")
+
 # What a status code means by itself: what words say below counts first for those of `WEAK`.
 CODES = {401: "auth", 402: "credits", 403: "auth", 407: "request", 408: "network", 413: "context"}
 CODES |= {422: "request", 429: "rate_limit", 499: "network", 529: "overload"}
@@ -93,9 +95,16 @@ def _error(look: Look, text: str, rule: Rule | None) -> tuple[str, str] | None:
     code = status_of(text)
     if code is not None and code not in WEAK and not (code >= 500 and rule and rule.cause in ("overload", "model")):
         return meant(code), f"{look.name}: {code}"
-    if rule is not None:
+    if rule is not None and not (code and _outweighs(code, rule, text)):
         return rule.cause, f"{look.name}: {rule.phrase}"
     return (meant(code), f"{look.name}: {code}") if code is not None else None
+
+
+def _outweighs(code: int, rule: Rule, text: str) -> bool:
+    """Whether a code of the 4xx says more than words: it is no fault of the server's, and 429 no length of a turn."""
+    if code < 500 and rule.cause == "server":
+        return True
+    return code == 429 and rule.cause == "context" and _WAITS.search(text) is not None
 
 
 def decide(look: Look, text: str, bundled: tuple[bool, bool]) -> tuple[str, str, str]:

@@ -10,17 +10,18 @@ from typing import NamedTuple
 
 from fleettools.screens import causes
 from fleettools.screens.blocks import Screen
-from fleettools.screens.items import Item
+from fleettools.screens.items import WORDS, Item
 from fleettools.screens.look import Look, compiled
 from fleettools.screens.scrub import scrubbed
 from fleettools.screens.sgr import squeezed
 
 # The error's name is the subject of a sentence, or stands beside its place in a log: somebody talks about it.
 _PROSE = (
-    r"(?:error:? ?\(?\d{3}\)?[\w ]{0,30}?|limit(?: reached)?|overloaded|timed out|error|expired|exceeded|quota|credits|"
+    r"(?:error:? ?\(?\d{3}\)?(?! (?:the|this|that|your?|our|we|an?|no)\b)[\w ]{0,30}?"
+    r"|limit(?: reached)?|overloaded|timed out|error|expired|exceeded|quota|credits|"
     r"too low|disconnected|unavailable|failed|completion|login)[\"'`»”’)\]]* "
     r"(?:(?:is|was|were|are)\b(?! (?:used|exce|exha|too|not|temp|curr|req|inv|exp|at cap|over|down|unav|dis|rest|block"
-    r"|lim|reach|hit|inact|depl|spent|gone|susp|den|miss|wrong|fail|offl|full|cap|set to \$))"
+    r"|lim|reach|hit|inact|depl|spent|gone|susp|den|miss|wrong|fail|offl|full|cap|charg|filt|flag|set to \$))"
     r"|means|meant|appears?\b|came\b|comes\b|stands\b|shows? up|occurs?\b|occurred(?! while| during|\.? *$)|happen"
     r"|indicates|tells us|dominates|line \d|lines \d|in (?:the |app|your )?\w*\.?logs?\b|\(\d+ (?:times|lines|hits))"
 )
@@ -144,7 +145,16 @@ def _introduced(case: Candidate) -> bool:
 def _end_of_reply(case: Candidate) -> bool:
     if not case.follows_words or not case.bare or case.screen.look.marks_replies or case.screen.coloured:
         return False
+    if case.before is not None and case.before.kind == "reply" and _glyph(case.before) == _glyph(case.item):
+        return False  # an item of its own
     return case.before is not None and case.before.text.endswith((".", "!", "。"))
+
+
+def _glyph(item: Item) -> str:
+    """What a line begins with that is no word, and how far in; "" without it."""
+    line = item.lines[0]
+    match = WORDS.search(line)
+    return line[: match.start()].rstrip() if match else line
 
 
 def _colour(case: Candidate) -> bool:
@@ -276,7 +286,7 @@ def _told(screen: Screen, items: list[Item], at: int) -> Sign | None:
     head = text[:60]
     code = causes.status_of(head)
     if causes.has_body(text) and (code or causes.BODY.search(head)):
-        return Sign.BODY
+        return None if item.kind == "reply" and text.startswith("{") else Sign.BODY  # a model may answer with JSON
     if item.kind == "reply" or (item.kind == "own" and compiled(_RESETS).match(text)):
         return Sign.WORDS if _is_addressed(screen, item) else None
     alone = _is_alone(screen, items, at)

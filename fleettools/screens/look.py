@@ -137,7 +137,7 @@ class Rule(NamedTuple):
 
 
 class Wordings(Data):
-    """Phrases by cause. Of two that match, exhaustion wins, and then the one that is named first."""
+    """Phrases by cause. Of two that match, exhaustion wins, then words over a bare number, then what stands first."""
 
     exhausted: dict[Cause, list[str]] = {}
     errors: dict[Cause, list[str]] = {}
@@ -224,13 +224,13 @@ class Look(Wordings, dict=True, kw_only=True):
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """Every wording in the order of judgement."""
+        """Every wording in the order of judgement: of errors those that are a bare number come last."""
         own, common = self, self.backends
+        errors = [*_rules("backend_error", own.errors), *_rules("backend_error", common.errors)]
         return (
             *_rules("exhausted", own.exhausted),
             *_rules("exhausted", common.exhausted),
-            *_rules("backend_error", own.errors),
-            *_rules("backend_error", common.errors),
+            *sorted(errors, key=lambda rule: rule.phrase.isdigit()),
         )
 
     @cached_property

@@ -22,6 +22,7 @@ TABLE = [
         ["one", "two"],
     ),
     ("around a tool", " plain v1\n\n\n one\n\n\n I look.\n\n\n $ ls\n\n\n Seen.\n\n\n two\n\n\n Ho.", ["one", "two"]),
+    ("around a tool that prints errors", " plain v1\n\n\n one\n\n\n $ ls\n\n a:1\n Error: 2 bad\n\n\n Seen.", ["one"]),
     ("a turn that is cut off above", " end of it.\n\n\n two\n\n\n Ho.", ["two"]),
     ("cut off above a failure", " Hi.\n\n\n two\n\n\n Error: 529", ["two"]),
     ("nothing but a reply", " end of it.", []),

@@ -58,6 +58,12 @@ MEANT = {
     "529 the gateway speaks": ("backend_error", "overload"),
     "the gateway speaks": ("backend_error", "unknown"),
     "die Verbindung ist weg": ("backend_error", "network"),
+    # A code of the 4xx says more than words for a fault of the server's; 429 with a wait is no turn that is too long.
+    "403 api_error: not for this account": ("backend_error", "auth"),
+    "400 api_error: the gateway does not take that": ("backend_error", "request"),
+    "429 too many tokens, please wait before trying again": ("backend_error", "rate_limit"),
+    "429 too many tokens in this turn": ("backend_error", "context"),
+    "403 flagged by the moderation. No credits were charged.": ("backend_error", "request"),
 }
 
 

@@ -253,3 +253,33 @@ def test_remarks_alone_tell_nothing_of_a_turn_whose_prompt_has_scrolled_away() -
 @pytest.mark.parametrize(("lines", "outcome"), EARNED.values(), ids=EARNED.keys())
 def test_completed_is_earned(lines: list[str], outcome: str) -> None:
     assert verdict("claude", drawing._on("claude", lines)).outcome == outcome
+
+
+# Rule: what a model may say, in the places of failures, of agents whose replies carry no mark or that of a failure.
+SAID = (
+    ("pi", " I hit an error 429 earlier, waited a minute, and then the push went through."),
+    ("pi", " Error 500."),
+    ("pi", " The server printed this before it died:\n\n Error: connect ECONNREFUSED 127.0.0.1:5432"),
+    ("claude", '⏺ {"status":429,"error":{"code":"rate_limit_exceeded","message":"slow down"}}'),
+    ("cline", " * Retrying in 5 seconds is too long for this test, so I set it to 0.1."),
+    ("amp", "  Retrying in 5 seconds is too long for this test, so I set it to 0.1."),
+)
+
+
+@pytest.mark.parametrize(("agent", "said"), SAID, ids=[row[1].strip() for row in SAID])
+def test_a_reply_that_looks_like_a_failure_is_a_reply(agent: str, said: str) -> None:
+    assert verdict(agent, drawing._on(agent, said.split("\n"))).outcome == "completed"
+
+
+def test_an_item_with_the_glyph_of_a_reply_is_no_end_of_the_reply_above_it() -> None:
+    lines = [" * I look at it first.", "", " * Error: 503 Service Unavailable"]
+    assert verdict("cline", drawing._on("cline", lines)).outcome == "backend_error"
+    within = [" * The last line is this.", "", "   Error: 503 Service Unavailable"]
+    assert verdict("cline", drawing._on("cline", within)).outcome == "completed"
+
+
+def test_what_follows_a_code_is_a_message_and_no_talk_about_it() -> None:
+    message = "⏺ API Error: 400 The response was filtered due to the rules of the gateway."
+    assert verdict("claude", drawing._on("claude", [message])).outcome == "backend_error"
+    talk = "⏺ API Error: 400 was what the log ended with."
+    assert verdict("claude", drawing._on("claude", [talk])).outcome == "completed"
