@@ -15,10 +15,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import fleet
-from home import ROOT, Home, until
-
-AGENT = ROOT / "fleettools" / "demo" / "agent.py"
+from fleet import PATIENCE
+from sandbox import AGENT, Sandbox, wait_for
 
 
 @contextmanager
@@ -30,42 +28,34 @@ def quiet_fleet(folder: Path) -> Iterator["Cron"]:
         cron.start()
         yield cron
     finally:
-        cron.tmux("kill-server")
+        cron.close()
 
 
-class Cron(Home):
+class Cron(Sandbox):
     """The panes, and one look at them at a time of the caller's."""
 
     def start(self) -> None:
         """A tmux server with the panes."""
         agent = (sys.executable, "-I", str(AGENT))
-        self.tmux("new-session", "-d", "-x", "110", "-y", "30", "--", *agent)
-        self.tmux("set-option", "-p", "-t", "%0", "@fleet_agent", "claude")
-        for number in (1, 2):
-            self.tmux("new-window", "-d", "--", *agent)
-            for option, value in {"profile": "claude-a", "name": f"worker-{number}", "lead": "%0"}.items():
-                self.tmux("set-option", "-p", "-t", f"%{number}", f"@fleet_{option}", value)
-        panes = [f"%{number}" for number in range(3)]
-        until(
-            lambda: all("for shortcuts" in self.tmux("capture-pane", "-p", "-t", pane) for pane in panes), "the agents"
-        )
+        lead = self.pane(*agent, agent="claude")
+        members = [self.pane(*agent, profile="claude-a", name=f"worker-{number}", lead=lead) for number in (1, 2)]
+        panes = [lead, *members]
+        wait_for(lambda: all("for shortcuts" in self.screen(pane) for pane in panes), "drawing the agents", PATIENCE)
 
     def restart(self) -> None:
         """End the tmux server, and start another with the same panes."""
-        pid = fleet.server_pid(fleet.Fleet(str(self.socket), [], self.env))
+        pid = self.server_pid
         self.tmux("kill-server")
-        until(lambda: not os.path.exists(f"/proc/{pid}"), "the end of the tmux server")
+        wait_for(lambda: not os.path.exists(f"/proc/{pid}"), "the end of the tmux server")
         self.start()
 
     def look(self, now: datetime) -> bytes:
         """What cron would mail: all that a look writes, and its status when that is not 0."""
         command = [sys.executable, "-P", "-m", "fleettools.commands.fleetd", "--once"]
-        env = self.env | {"FLEET_NOW": now.isoformat().replace("+00:00", "Z")}
-        done = subprocess.run(
-            command, env=env, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, timeout=120,
-        )  # fmt: skip
-        return done.stdout + (b"status %d\n" % done.returncode if done.returncode else b"")
+        env = {"FLEET_NOW": now.isoformat().replace("+00:00", "Z")}
+        process = self.process(command, env, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+        written = process.communicate(timeout=120)[0]
+        return written + (b"status %d\n" % process.returncode if process.returncode else b"")
 
 
 def looks(runs: int) -> list[bytes]:

@@ -1,14 +1,20 @@
-"""A tmux server of our own with many quiet panes, and what a process tree costs."""
+"""The tests' sandbox with many quiet panes, and what a process tree costs."""
 
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests"))
+from sandbox import Sandbox
+
+PATIENCE = 60.0  # seconds
 SCREEN = os.path.join("samples", "screens", "claude", "completed--cc-ok-writes-error-docs.txt")
 
 
@@ -24,22 +30,19 @@ class Fleet(NamedTuple):
 def running(count: int, profile: str = "one") -> Iterator[Fleet]:
     """`count` panes, a window each, that show an agent's screen and wait; ended afterwards."""
     with tempfile.TemporaryDirectory(prefix="fleet") as folder:
-        socket = os.path.join(folder, "tmux")
-        env = {k: v for k, v in os.environ.items() if k not in ("TMUX", "TMUX_PANE")}
-        env |= {"HOME": folder, "XDG_STATE_HOME": folder, "FLEET_STATE": os.path.join(folder, "state.db"),
-                "FLEET_TMUX_SOCKET": socket, "LC_ALL": "C.UTF-8"}  # fmt: skip
+        box = Sandbox(Path(folder))
         show = f"cat {os.path.abspath(SCREEN)}; exec sleep 100000"
         script = "".join(
             f'new-window -d "{show}"\nset-option -p -t %{n} @fleet_profile {profile}\n' for n in range(count)
         )
-        tmux = ["tmux", "-u", "-S", socket, "-f", "/dev/null"]
+        (box.folder / "panes").write_text(script)
         try:
-            subprocess.run([*tmux, "new-session", "-d", "-x", "110", "-y", "40", show], check=True, env=env)
-            subprocess.run([*tmux, "source-file", "-"], input=script.encode(), check=True, env=env)
-            subprocess.run([*tmux, "kill-pane", "-t", f"%{count}"], check=True, env=env)
-            yield Fleet(socket, [f"%{n}" for n in range(count)], env)
+            box.tmux("new-session", "-d", "-x", "110", "-y", "40", show)
+            box.tmux("source-file", str(box.folder / "panes"))
+            box.tmux("kill-pane", "-t", f"%{count}")
+            yield Fleet(str(box.socket), [f"%{n}" for n in range(count)], box.env)
         finally:
-            subprocess.run([*tmux, "kill-server"], env=env, stderr=subprocess.DEVNULL)
+            box.close()
 
 
 def server_pid(fleet: Fleet) -> int:

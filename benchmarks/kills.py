@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import fleet
-from home import PATIENCE, ROOT, Home, until
+from fleet import PATIENCE
+from sandbox import Sandbox, wait_for
 
-AGENT = ROOT / "tests" / "commands" / "claude.py"
 KINDS = ("stage", "fleetd", "all", "term")
 WORDS = {
     "stage": "one stage killed (KILL)",
@@ -50,7 +50,7 @@ class Kill(NamedTuple):
         return not self.printed or not (self.told or self.unknown)
 
 
-class World(Home):
+class World(Sandbox):
     """A tmux server with a lead and two members, a store, and a fleetd that is started again whenever it has ended."""
 
     def __init__(self, folder: Path, rounds: int) -> None:
@@ -59,15 +59,13 @@ class World(Home):
         profiles = "".join(f"  p{n}: {{agent: claude, credentialId: team-{n}}}\n" for n in range(rounds))
         (folder / "fleetd.yaml").write_text(f"profiles:\n{profiles}")
         self.daemon: subprocess.Popen[bytes] | None = None
-        self._panes: dict[str, int] = {}
+        self._members: dict[str, int] = {}
 
     def __enter__(self) -> "World":
-        self._pane("new-session", "-x", "110", "-y", "40", how="--ends", log=self.log)
-        self.tmux("set-option", "-p", "-t", "%0", "@fleet_agent", "claude")
+        lead = self.claude(self.log, agent="claude")
         for _ in range(2):
-            pane = self._pane("new-window", how="--waits", log=self.folder / "work")
-            self.tmux("set-option", "-p", "-t", pane, "@fleet_lead", "%0")
-        until(lambda: all("for shortcuts" in self.screen(pane) for pane in self._panes), "drawing the agents")
+            pane = self.claude(self.folder / "work", "waits", lead=lead)
+            self._members[pane] = self.pid(pane)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -76,13 +74,7 @@ class World(Home):
                 os.kill(pid, signal.SIGKILL)
         if self.daemon:
             self.daemon.wait()
-        self.tmux("kill-server")
-
-    def _pane(self, *place: str, how: str, log: Path) -> str:
-        shown = ("-d", "-P", "-F", "#{pane_id} #{pane_pid}", "-c", str(self.folder))
-        pane, pid = self.tmux(*place, *shown, "--", sys.executable, str(AGENT), str(log), how).split()
-        self._panes[pane] = int(pid)
-        return pane
+        self.close()
 
     def start(self) -> None:
         """Start fleetd, unless it runs."""
@@ -90,9 +82,7 @@ class World(Home):
             return
         command = [sys.executable, "-P", "-m", "fleettools.commands.fleetd"]
         with self.out.open("ab") as out, open(self.errors, "ab") as err:
-            self.daemon = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.env, cwd=self.folder
-            )
+            self.daemon = self.process(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
 
     def processes(self) -> list[int]:
         """fleetd and what it has started."""
@@ -121,14 +111,15 @@ class World(Home):
     def outage(self, number: int) -> None:
         """Let the members fail on account `number`, while fleetd runs."""
         self.start()
-        until(lambda: len(self.stages()) == 5, "starting the stages")
-        members = [pane for pane in self._panes if pane != "%0"]
-        for pane in members:
+        wait_for(lambda: len(self.stages()) == 5, "starting the stages", PATIENCE)
+        for pane in self._members:
             self.tmux("set-option", "-p", "-t", pane, "@fleet_profile", f"p{number}")
             self.tmux("send-keys", "-t", pane, f"go on {number}", "Enter")
-        until(lambda: all(f"❯ go on {number}" in self.screen(pane) for pane in members), "the prompts")
-        for pane in members:
-            os.kill(self._panes[pane], signal.SIGUSR1)
+        wait_for(
+            lambda: all(f"❯ go on {number}" in self.screen(pane) for pane in self._members), "the prompts", PATIENCE
+        )
+        for pid in self._members.values():
+            os.kill(pid, signal.SIGUSR1)
 
     def awaited(self, number: int, kind: str = "", moment: float = 0.0) -> Kill:
         """What has come of account `number`'s outage once it was said and told; fleetd is kept up meanwhile."""

@@ -15,10 +15,10 @@ from typing import IO
 import msgspec
 from fleet import Fleet, daemon, running
 from measure import Row, command
+from sandbox import CLAUDE
 
 FAILED = os.path.join("samples", "screens", "claude", "backend_error--claude-server-500.txt")
 IDLE = os.path.join("samples", "screens", "claude", "completed--cc-ok-writes-error-docs.txt")
-LEAD = os.path.abspath(os.path.join("tests", "commands", "claude.py"))
 INCIDENTS, NOTICES, INTERVAL, SWEEP = 30, 8, 1.0, 0.05
 
 
@@ -54,7 +54,7 @@ def tmux(fleet: Fleet, *words: str) -> str:
 def open_lead(fleet: Fleet) -> str:
     """A pane with a lead that takes a bracketed paste and shows what it was told; its id."""
     log = os.path.join(fleet.env["HOME"], "told")
-    script = f"PYTHONPATH={shlex.quote(os.getcwd())} {shlex.join([sys.executable, LEAD, log, '--ends'])}"
+    script = f"PYTHONPATH={shlex.quote(os.getcwd())} {shlex.join([sys.executable, str(CLAUDE), log])}"
     pane = tmux(fleet, "new-window", "-d", "-P", "-F", "#{pane_id}", script)
     tmux(fleet, "set-option", "-p", "-t", pane, "@fleet_agent", "claude")
     return pane

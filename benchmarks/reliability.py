@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 import cron
 import kills
-from home import ROOT, until
+from fleet import PATIENCE
+from sandbox import ROOT, wait_for
 
 PAGE = ROOT / "docs" / "reliability.md"
 MODULE = "fleettools.commands."
@@ -59,7 +60,7 @@ def refused(number: int) -> str:
             for _ in range(number)
         ]
         try:
-            until(lambda: sum(one.poll() is None for one in started) <= 1, "the refusals")
+            wait_for(lambda: sum(one.poll() is None for one in started) <= 1, "the refusals", PATIENCE)
             statuses = Counter("at work" if one.poll() is None else f"status {one.returncode}" for one in started)
             pids = {one.pid for one in started if one.poll() is None}
             named = sum(
@@ -88,8 +89,8 @@ def left_behind(number: int) -> str:
             time.sleep(chosen.uniform(0.1, 2.0))
             one.kill()
             one.wait()
-            with suppress(SystemExit):
-                until(lambda: not _stages(folder), "the end of the stages")
+            with suppress(AssertionError):
+                wait_for(lambda: not _stages(folder), "the end of the stages", PATIENCE)
             files += len(list(temp.iterdir()))
             processes += len(_stages(folder))
     return f"{files} files, {processes} processes left"

@@ -1,22 +1,27 @@
-"""A small fleet of its own, with home, store, tmux server, configuration and panes: to try what is printed.
+"""The tests' one harness: a home, a store and a tmux server of their own, and programs that see nothing else.
 
-%0 is the lead; %1 `api` and %2 `docs` are idle members on credential team-a, %3 `tests` on team-b shows an API error.
+`sandbox()` has a small fleet in it, to try what is printed: %0 is the lead; %1 `api` and %2 `docs` are idle members on
+credential team-a, %3 `tests` on team-b shows an API error.
 """
 
 import json
 import os
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
 AGENT = ROOT / "fleettools" / "demo" / "agent.py"
+CLAUDE = ROOT / "tests" / "fakes" / "claude.py"
 PATIENCE = 30.0  # seconds
 
 CONFIG = """\
@@ -28,15 +33,18 @@ profiles:
 
 MEMBERS = (("api", "claude-a"), ("docs", "claude-a"), ("tests", "claude-b"))
 
+Found = TypeVar("Found")
+
 
 class Sandbox:
-    """Runs programs in the sandbox's folder with nothing but its environment."""
+    """Runs programs in a folder with nothing but its environment, and panes on a tmux server in it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.work = folder / "work"
-        self.socket = folder / f"tmux-{os.getuid()}" / "default"
-        self.env = {
+    def __init__(self, folder: Path, name: str = "default", work: Path | None = None) -> None:
+        self.folder, self.name = folder, name
+        self.work = work or folder
+        self.socket = folder / f"tmux-{os.getuid()}" / name
+        keep = {key: value for key, value in os.environ.items() if key in ("LANG", "PYTHONPATH")}
+        self.env = keep | {
             "PATH": f"{folder}/bin:{ROOT}/bin:{os.environ['PATH']}",
             "HOME": str(folder),
             "TMPDIR": str(folder),
@@ -50,18 +58,16 @@ class Sandbox:
             "SHELL": "/bin/sh",
         }
 
+    # -- programs
+
+    def process(self, words: Sequence[str], env: dict[str, str] | None = None, **more: Any) -> "subprocess.Popen[Any]":
+        """A program that is not waited for, its three streams on pipes unless `more` says otherwise."""
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        return subprocess.Popen(words, env=self.env | (env or {}), **pipes | {"cwd": self.work} | more)
+
     def run(self, *words: str, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 100) -> "Ended":
         """What a program does, by its end; whatever it started ends with it."""
-        process = subprocess.Popen(
-            words,
-            env=self.env | (env or {}),
-            cwd=self.work,
-            text=True,
-            start_new_session=True,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        process = self.process(words, env, text=True, start_new_session=True)
         try:
             out, err = process.communicate(stdin, timeout=timeout)
         finally:
@@ -70,15 +76,64 @@ class Sandbox:
             process.wait()
         return Ended(process.returncode, out, err)
 
-    def tmux(self, *words: str) -> str:
-        """What tmux says on the sandbox's server."""
-        ended = self.run("tmux", "-u", "-S", str(self.socket), *words)
-        assert not ended.status, ended
-        return ended.out
+    # -- tmux
+
+    def tmux(self, *words: str, check: bool = True) -> str:
+        """What tmux says on the sandbox's server, its last newline off; fails when tmux does, unless told not to."""
+        self.socket.parent.mkdir(mode=0o700, exist_ok=True)
+        command = ["tmux", "-u", "-S", str(self.socket), "-f", "/dev/null", *words]
+        done = subprocess.run(command, env=self.env, cwd=self.work, capture_output=True, text=True, timeout=30)
+        assert not check or done.returncode == 0, done.stderr
+        return done.stdout.rstrip("\n")
+
+    def pane(self, *words: str, size: str = "", **options: str) -> str:
+        """Another pane, in a window of its own, in which this runs; its id. `options` are its @fleet_... ones.
+
+        A `size` in columns and rows, as 40x14, takes a session of its own.
+        """
+        columns, _, rows = (size or "110x30").partition("x")
+        alone = size or not self.server_pid
+        place = ["new-session", "-x", columns, "-y", rows] if alone else ["new-window"]
+        pane = self.tmux(*place, "-d", "-P", "-F", "#{pane_id}", "-c", str(self.work), "--", *words)
+        for option, value in options.items():
+            self.tmux("set-option", "-p", "-t", pane, f"@fleet_{option}", value)
+        return pane
+
+    def claude(self, log: Path, *modes: str, **options: str) -> str:
+        """Another pane in which the tests' agent has drawn itself; what it is given goes to the log."""
+        pane = self.pane(sys.executable, str(CLAUDE), str(log), *modes, **options)
+        ends = ("for shortcuts", "to interrupt", "╰")
+        wait_for(lambda: any(end in self.screen(pane) for end in ends), "drawing the agent")
+        return pane
+
+    def pid(self, pane: str) -> int:
+        """The process of a pane."""
+        return int(self.tmux("display-message", "-p", "-t", pane, "#{pane_pid}"))
 
     def screen(self, pane: str) -> str:
         """What a pane shows."""
         return self.tmux("capture-pane", "-p", "-t", pane)
+
+    @property
+    def server_pid(self) -> int:
+        """The tmux server, which need not answer for this; 0 when none runs."""
+        with socket.socket(socket.AF_UNIX) as asked:
+            try:
+                asked.connect(str(self.socket))
+            except OSError:
+                return 0
+            return int(struct.unpack("3i", asked.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0])
+
+    @property
+    def identity(self) -> str:
+        """The tmux server as records name it."""
+        return f"{os.uname().nodename}:{self.socket}:{self.server_pid}"
+
+    def close(self) -> None:
+        """End the tmux server, even a stopped one, and with it what its panes run."""
+        if pid := self.server_pid:
+            os.kill(pid, signal.SIGCONT)
+            self.tmux("kill-server", check=False)
 
 
 class Ended:
@@ -91,12 +146,13 @@ class Ended:
         return f"status {self.status}\n--- stdout\n{self.out}--- stderr\n{self.err}---"
 
 
-def wait_for(true: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
-    """Look again and again until it is true; fails when it takes too long."""
+def wait_for(true: Callable[[], Found], what: str = "it", patience: float = PATIENCE) -> Found:
+    """Look again and again until it is true; gives the first true answer, fails when it takes too long."""
     deadline = time.monotonic() + patience
-    while not true():
-        assert time.monotonic() < deadline, f"{what} did not happen"
+    while not (found := true()):
+        assert time.monotonic() < deadline, f"{what} did not happen within {patience:g} s"
         time.sleep(0.05)
+    return found
 
 
 @contextmanager
@@ -104,15 +160,14 @@ def sandbox(panes: bool = True) -> Iterator[Sandbox]:
     """The sandbox, with or without tmux and its panes; nothing of it stays."""
     # Not pytest's folder: the path of a socket has to be short.
     folder = Path(tempfile.mkdtemp(prefix="fleet-"))
-    box = Sandbox(folder)
+    box = Sandbox(folder, work=folder / "work")
     try:
         _files(box)
         if panes:
             _panes(box)
         yield box
     finally:
-        if panes:
-            subprocess.run(["tmux", "-S", str(box.socket), "kill-server"], capture_output=True, check=False)
+        box.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -130,20 +185,15 @@ def _files(box: Sandbox) -> None:
 
 
 def _panes(box: Sandbox) -> None:
-    shown = ("-d", "-P", "-F", "#{pane_id} #{pane_pid}")
     agent = (sys.executable, "-I", str(AGENT))
-    made = [box.tmux("-f", "/dev/null", "new-session", *shown, "-x", "110", "-y", "30", "-s", "work", "--", *agent)]
-    for name, _ in MEMBERS:
-        task = ("please run the tests",) if name == "tests" else ()
-        made.append(box.tmux("new-window", *shown, "-t", "work:", "-n", name, "--", *agent, *task))
+    box.tmux("new-session", "-d", "-x", "110", "-y", "30", "-s", "work", "--", *agent)
     box.tmux("set-option", "-p", "-t", "%0", "@fleet_agent", "claude")
     box.tmux("set-option", "-g", "@fleet_runs", AGENT.name)
-    for number, (name, profile) in enumerate(MEMBERS, 1):
-        options = {"@fleet_profile": profile, "@fleet_name": name, "@fleet_lead": "%0"}
-        for option, value in options.items():
-            box.tmux("set-option", "-p", "-t", f"%{number}", option, value)
+    for name, profile in MEMBERS:
+        task = ("please run the tests",) if name == "tests" else ()
+        box.pane(*agent, *task, profile=profile, name=name, lead="%0")
     wait_for(lambda: all("❯" in box.screen(f"%{number}") for number in range(4)), "drawing the composers")
-    os.kill(int(made[3].split()[1]), signal.SIGUSR1)
+    os.kill(box.pid("%3"), signal.SIGUSR1)
     wait_for(lambda: "API Error" in box.screen("%3"), "drawing the error")
 
 

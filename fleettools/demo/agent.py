@@ -36,14 +36,18 @@ class Screen:
 
     def drawn(self) -> str:
         columns, rows = shutil.get_terminal_size()
-        rule = f"\x1b[38;5;244m{'─' * columns}{PLAIN}"
         lines = [f" ▐▛███▜▌   Claude Code {GREY}v2.1.197{PLAIN}", f"▝▜█████▛▘  {GREY}~/work/app{PLAIN}", "  ▘▘ ▝▝", ""]
         lines += self.told
         if self.busy:
             lines += [f"{YELLOW}✻{PLAIN} {YELLOW}Cooking…{PLAIN} {GREY}(2s · esc to interrupt){PLAIN}", ""]
-        footer = "esc to interrupt" if self.busy else "? for shortcuts"
-        lines += [rule, f"❯\u00a0{self.typed}\x1b[7m \x1b[0m", rule, f"  {GREY}{footer}{PLAIN}"]
+        lines += self.below(columns)
         return "\x1b[H\x1b[2J" + "\r\n".join(lines[-rows:])
+
+    def below(self, columns: int) -> list[str]:
+        """What stands below the conversation: the composer between its rules, and the footer."""
+        rule = f"\x1b[38;5;244m{'─' * columns}{PLAIN}"
+        footer = "esc to interrupt" if self.busy else "? for shortcuts"
+        return [rule, f"❯\u00a0{self.typed}\x1b[7m \x1b[0m", rule, f"  {GREY}{footer}{PLAIN}"]
 
     def take(self, text: str) -> str:
         """What came from the keyboard: Enter submits what a paste or keys have put into the composer.
@@ -55,16 +59,25 @@ class Screen:
                 pasted, end, text = text.removeprefix(PASTE).partition(PASTE_END)
                 if not end:
                     return PASTE + pasted
-                self.typed += pasted
+                self.put(pasted)
                 continue
             key, text = text[0], text[1:]
-            if key == "\r" and self.typed:
-                self.prompt(self.typed)
-                self.typed = ""
-                self.end(WHITE, "I will run fleet-list and hold back new work on that credential.")
+            if key == "\r":
+                self.enter()
             elif key.isprintable():
-                self.typed += key
+                self.put(key)
         return ""
+
+    def put(self, text: str) -> None:
+        """Take what was typed or pasted into the composer."""
+        self.typed += text
+
+    def enter(self) -> None:
+        """Submit what stands in the composer, and answer it at once."""
+        if self.typed:
+            self.prompt(self.typed)
+            self.typed = ""
+            self.end(WHITE, "I will run fleet-list and hold back new work on that credential.")
 
 
 def main() -> None:

@@ -3,16 +3,13 @@
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from sandbox import wait_for
+from server import Server, running
 
 from fleettools.adapters.terminals import Proc, Process, Ps, Source, Terminals
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
-from server import Server, running, until
 
 AGENT = """#!/usr/bin/env python3
 import subprocess, sys, time
@@ -48,7 +45,7 @@ def terminals(request: pytest.FixtureRequest) -> Terminals:
 def opened(server: Server, command: str) -> int:
     """The pid of a new pane that shows that it is ready."""
     pane = server.pane(command)
-    until(lambda: "ready" in server.screen(pane), "the program in the pane")
+    wait_for(lambda: "ready" in server.screen(pane), "the program in the pane")
     return int(server.tmux("display-message", "-p", "-t", pane, "#{pane_pid}"))
 
 
@@ -80,11 +77,11 @@ def test_a_job_that_is_stopped_leaves_the_foreground_to_its_shell(server: Server
     pane = server.pane("exec bash --norc -i")
     pid = int(server.tmux("display-message", "-p", "-t", pane, "#{pane_pid}"))
     server.tmux("send-keys", "-t", pane, f"{server.folder}/my-agent", "Enter")
-    until(lambda: "\nready" in server.screen(pane), "the agent")
+    wait_for(lambda: "\nready" in server.screen(pane), "the agent")
     assert shown(terminals.sweep([pid])[pid]) == [("my-agent", True)]
     server.tmux("send-keys", "-t", pane, "C-z")
-    until(lambda: "Stopped" in server.screen(pane), "the shell after ^Z")
-    until(lambda: shown(terminals.foreground(pid)) == [("-i", True)], "the shell in the foreground")
+    wait_for(lambda: "Stopped" in server.screen(pane), "the shell after ^Z")
+    wait_for(lambda: shown(terminals.foreground(pid)) == [("-i", True)], "the shell in the foreground")
     assert shown(terminals.sweep([pid])[pid]) == [("-i", True)]
 
 
@@ -93,7 +90,7 @@ def test_a_stopped_and_an_ended_process_are_told_by_their_state(server: Server, 
     _, agent, tool = sorted(terminals.foreground(pid) or (), key=lambda process: len(process.ancestors))
     os.kill(agent.pid, signal.SIGSTOP)
     os.kill(tool.pid, signal.SIGKILL)
-    until(lambda: sorted(p.state[0] for p in terminals.foreground(pid) or ()) == ["S", "T", "Z"], "their states")
+    wait_for(lambda: sorted(p.state[0] for p in terminals.foreground(pid) or ()) == ["S", "T", "Z"], "their states")
     os.kill(agent.pid, signal.SIGKILL)
 
 

@@ -3,18 +3,16 @@
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sandbox import wait_for
+from server import Server, running
 
 from fleettools.adapters import tmux
 from fleettools.adapters.tmux import Tmux
 from fleettools.errors import NoPane, NoServer, Silent, Unavailable, Unusable
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
-from server import Server, running, until
 
 
 @pytest.fixture
@@ -25,7 +23,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def door(server: Server) -> Tmux:
-    return Tmux(server.socket)
+    return Tmux(str(server.socket))
 
 
 def test_hostile_options_and_titles_do_not_break_the_columns(server: Server, door: Tmux) -> None:
@@ -44,7 +42,7 @@ def test_it_reads_alike_in_an_empty_environment(server: Server, monkeypatch: pyt
         if name != "PATH":
             monkeypatch.delenv(name)
     monkeypatch.setenv("LC_ALL", "C")
-    assert Tmux(server.socket).pane(pane).name_option == "ünï€"
+    assert Tmux(str(server.socket)).pane(pane).name_option == "ünï€"
 
 
 def test_options_are_inherited_and_an_empty_pane_option_opts_out(server: Server, door: Tmux) -> None:
@@ -61,7 +59,7 @@ def test_options_are_inherited_and_an_empty_pane_option_opts_out(server: Server,
 def test_a_capture_goes_on_behind_a_pane_that_is_gone(server: Server, door: Tmux) -> None:
     one = server.pane("printf 'first \\033[31mred\\033[0m'; exec sleep 100")
     two = server.pane("echo second; exec sleep 100")
-    until(lambda: "red" in server.screen(one) and "second" in server.screen(two))
+    wait_for(lambda: "red" in server.screen(one) and "second" in server.screen(two))
     found = door.capture([one, "%998", two, "%999"])
     assert list(found) == [one, two]
     assert "\x1b[31mred" in found[one] and found[two].startswith("second\n")
@@ -70,7 +68,7 @@ def test_a_capture_goes_on_behind_a_pane_that_is_gone(server: Server, door: Tmux
 
 def test_a_capture_joins_what_the_terminal_wrapped_and_goes_back_in_history(server: Server, door: Tmux) -> None:
     pane = server.pane(f"echo {'x' * 200}; seq 100; exec sleep 100")
-    until(lambda: "100" in server.screen(pane))
+    wait_for(lambda: "100" in server.screen(pane))
     assert "x" * 200 not in door.capture([pane])[pane]
     assert "x" * 200 + "\n1\n" in door.capture([pane], history=200)[pane]
 
@@ -80,7 +78,7 @@ def test_a_stopped_server_is_silent_and_not_absent(server: Server) -> None:
     os.kill(pid, signal.SIGSTOP)
     try:
         with pytest.raises(Silent, match=server.name):
-            Tmux(server.socket, timeout=0.3).panes()
+            Tmux(str(server.socket), timeout=0.3).panes()
         assert tmux.is_server(pid)
     finally:
         os.kill(pid, signal.SIGCONT)
@@ -133,7 +131,7 @@ def test_a_new_window_has_its_options_and_environment(server: Server, door: Tmux
         "printf '%s' \"$A\"; exec sleep 100", name="w;", env={"A": "x;"}, options={"@fleet_profile": "p;"}
     )
     assert (row.window, row.profile_option) == ("w;", "p;")
-    until(lambda: server.screen(row.id).startswith("x;"))
+    wait_for(lambda: server.screen(row.id).startswith("x;"))
     door.kill_pane(row.id)
     with pytest.raises(NoPane):
         door.pane(row.id)
@@ -156,17 +154,17 @@ def test_the_guard_refuses_a_pane_that_is_not_what_was_seen(
     server: Server, door: Tmux, change: str, sent: bool
 ) -> None:
     pane = server.pane("exec cat")
-    until(lambda: door.pane(pane).command == "cat")
+    wait_for(lambda: door.pane(pane).command == "cat")
     row = door.pane(pane)
     if change:
         server.tmux(*change.format(pane).split())
     if "C-d" in change:
-        until(lambda: door.pane(pane).dead)
+        wait_for(lambda: door.pane(pane).dead)
     assert door.paste(row, "hello there") == sent
     assert door.enter(row) == sent
     assert server.tmux("list-buffers") == ""
     if sent:
-        until(lambda: server.screen(pane).count("hello there") == 2)
+        wait_for(lambda: server.screen(pane).count("hello there") == 2)
     elif "kill-pane" not in change:
         assert "hello there" not in server.screen(pane)
 
@@ -180,14 +178,14 @@ def test_variables_of_a_new_pane_are_no_argument_of_any_process(
     (tmp_path / "tmux").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >>{tmp_path}/said\nexec {real} "$@"\n')
     (tmp_path / "tmux").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    door = Tmux(str(tmp_path / "new") if how == "with no server yet" else server.socket)
+    door = Tmux(str(tmp_path / "new") if how == "with no server yet" else str(server.socket))
     command = f"printf '%s' \"$A\" >{tmp_path}/seen; exec sleep 100"
     try:
         if how == "beside another":
             door.split_window(server.pane("exec sleep 100"), command, env={"A": value})
         else:
             door.new_window(command, env={"A": value})
-        until(lambda: (tmp_path / "seen").exists() and (tmp_path / "seen").read_text() == value)
+        wait_for(lambda: (tmp_path / "seen").exists() and (tmp_path / "seen").read_text() == value)
         assert "s3c" not in (tmp_path / "said").read_text()
     finally:
         if how == "with no server yet":
@@ -196,7 +194,7 @@ def test_variables_of_a_new_pane_are_no_argument_of_any_process(
 
 def test_pasting_into_a_dead_pane_leaves_the_server_alive(server: Server, door: Tmux) -> None:
     pane = server.pane("exec true")
-    until(lambda: door.pane(pane).dead)
+    wait_for(lambda: door.pane(pane).dead)
     row = door.pane(pane)._replace(dead=False)
     assert not door.paste(row, "x")
     assert door.panes()
@@ -213,7 +211,7 @@ def test_a_row_of_another_shape_is_an_error_and_not_an_empty_fleet(
 
 
 def test_commands_are_looked_up_only_when_they_are_asked_for(server: Server) -> None:
-    door = Tmux(server.socket)
+    door = Tmux(str(server.socket))
     assert {row.command for row in door.panes()} != {""}
     assert {row.command for row in door.panes(commands=False)} == {""}
     assert [row[:17] for row in door.panes(commands=False)] == [row[:17] for row in door.panes()]

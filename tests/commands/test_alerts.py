@@ -2,7 +2,6 @@
 
 import http.server
 import json
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sandbox import wait_for
+from server import Server, running
 from test_notify import deliveries, incident, lead, pending, submits, verdict
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
-from server import Server, running, until
 
 
 class Web:
@@ -159,7 +157,7 @@ def test_a_webhook_that_hangs_delays_neither_leads_nor_the_pipe(server: Server, 
             while b'"delivery"' in line:
                 line = notify.stdout.readline()
             assert line == given
-        until(lambda: submits(log) and (server.folder / "quick").exists() and web.got, "the lead's notice")
+        wait_for(lambda: submits(log) and (server.folder / "quick").exists() and web.got, "the lead's notice")
         assert time.monotonic() - began < 25 and not go.is_set()
         assert any(item["target"] == "alert:slow" for item in pending(server))
         notify.terminate()

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from desk import CLAUDE, FAIL, Desk
+from desk import FAIL, Desk
+from sandbox import CLAUDE
 
 ROOT = Path(__file__).parents[2]
 GOODBYE = signal.SIGTERM
@@ -43,7 +44,8 @@ def started(desk: Desk, account: str) -> str:
         f"PYTHONPATH={ROOT}",
         "sh",
     )
-    line = f"CLAUDE_CONFIG_DIR={home} HOME={desk.folder} LC_ALL=C.UTF-8 {desk.folder}/bin/claude {desk.folder}/prompts"
+    line = f"CLAUDE_CONFIG_DIR={home} HOME={desk.folder} LC_ALL=C.UTF-8 "
+    line += f"{desk.folder}/bin/claude {desk.folder}/prompts waits"
     desk.tmux("send-keys", "-t", pane, line, "Enter")
     desk.until(lambda: "for shortcuts" in desk.screen(pane))
     return pane

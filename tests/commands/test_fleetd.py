@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sandbox import AGENT, ROOT, Sandbox, sandbox, wait_for
-
-LOGGING_AGENT = ROOT / "tests/commands/claude.py"
+from sandbox import AGENT, Sandbox, sandbox, wait_for
 
 
 class Running:
@@ -201,19 +199,14 @@ def _many(box: Sandbox, credentials: int, log: Path) -> list[list[str]]:
     names = [f"team-{number}" for number in range(credentials)]
     profiles = "\n".join(f"  p{i}: {{agent: claude, credentialId: {name}}}" for i, name in enumerate(names))
     (box.work / "fleetd.yaml").write_text(f"profiles:\n{profiles}\n")
-    lead = f"PYTHONPATH={ROOT} exec {sys.executable} {LOGGING_AGENT} {log} --ends"
-    box.tmux("-f", "/dev/null", "new-session", "-d", "-x", "110", "-y", "40", "-s", "work", lead)
-    box.tmux("set-option", "-p", "-t", "%0", "@fleet_agent", "claude")
+    lead = box.claude(log, agent="claude")
     made: list[list[str]] = []
     for number in range(credentials):
         made.append([])
         for _ in range(2):
             agent = (sys.executable, "-I", str(AGENT), "work on it")
-            pane = box.tmux("new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "work:", "--", *agent).strip()
-            box.tmux("set-option", "-p", "-t", pane, "@fleet_profile", f"p{number}")
-            box.tmux("set-option", "-p", "-t", pane, "@fleet_lead", "%0")
-            made[-1].append(pane)
-    wait_for(lambda: all("❯" in box.screen(pane) for pair in made for pane in (*pair, "%0")), "drawing the composers")
+            made[-1].append(box.pane(*agent, profile=f"p{number}", lead=lead))
+    wait_for(lambda: all("❯" in box.screen(pane) for pair in made for pane in pair), "drawing the composers")
     return made
 
 

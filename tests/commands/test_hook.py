@@ -9,11 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from sandbox import wait_for as until
+from server import Server, running
 
 from fleettools.adapters.stores import open_store
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
-from server import Server, running, until
 
 FAILED = {"hook_event_name": "StopFailure", "session_id": "s", "prompt_id": "p", "error": "overloaded"}
 CALL = [sys.executable, "-m", "fleettools.commands.hook"]

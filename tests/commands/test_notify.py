@@ -6,7 +6,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -15,12 +14,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+from sandbox import wait_for
+from server import Server, running
 
 from fleettools.adapters.stores import open_store
 from fleettools.policy.members.tickets import TicketState, ticket_key
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
-from server import AGENT, Server, running, until
 
 
 def incident(server: Server, *leads: str, name: str = "incident:team-a:1", age: float = 0, **more: Any) -> bytes:
@@ -101,8 +99,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Seen]]:
 
         def play(number: int, case: Case) -> Seen:
             log = folder / f"log.{number}"
-            pane = server.agent(log, *case.modes.split())
-            until(lambda: "Hello" in server.screen(pane), "the agent's screen")
+            pane = server.lead(log, *case.modes.split())
             if case.tmux:
                 server.tmux(*case.tmux.format(pane).split())
             wait = "6" if case.outcome is None else "45"
@@ -142,9 +139,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 def lead(server: Server, name: str = "log", *modes: str, **options: str) -> tuple[str, Path]:
     log = server.folder / name
-    pane = server.agent(log, *modes, **options)
-    until(lambda: "Hello" in server.screen(pane), "the agent's screen")
-    return pane, log
+    return server.lead(log, *modes, **options), log
 
 
 STEPS = ["added", "claimed", "typed", "pasted", "shown", "entered", "settled"]
@@ -200,7 +195,7 @@ def test_two_notifiers_killed_again_and_again_never_double(server: Server) -> No
                 assert process.stdin
                 process.stdin.write(given)
                 process.stdin.flush()
-            until(lambda p=pair: all(x.poll() is None for x in p), "both running")
+            wait_for(lambda p=pair: all(x.poll() is None for x in p), "both running")
             with contextlib.suppress(subprocess.TimeoutExpired):
                 pair[0].wait(delay)
             for process in pair:
@@ -235,12 +230,7 @@ def test_all_that_is_pending_is_told_in_one_text_and_a_repeated_id_changes_nothi
 
 
 def test_in_a_small_pane_the_text_is_as_short_as_its_composer_shows(server: Server) -> None:
-    log = server.folder / "log"
-    words = ["exec", sys.executable, "-S", str(AGENT), str(log), "low=6"]
-    pane = server.tmux("new-session", "-d", "-x", "40", "-y", "14", "-P", "-F", "#{pane_id}", " ".join(words))
-    server.tmux("set-option", "-p", "-t", pane, "@fleet_agent", "claude")
-    server.tmux("set-option", "-p", "-t", pane, "@fleet_runs", AGENT.name)
-    until(lambda: "Hello" in server.screen(pane), "the agent's screen")
+    pane, log = lead(server, "log", "low=6", size="40x14")
     given = b"".join(incident(server, pane, name=f"i:{n}", credentialId=f"team-with-a-name-{n}") for n in range(3))
     done = server.run("notify", stdin=given)
     assert [d["outcome"] for d in deliveries(done.stdout)] == ["submitted"] * 3
@@ -298,10 +288,10 @@ def test_a_finished_ticket_in_the_store_is_told_and_said_again_until_it_is_colle
     notify = server.command("notify", "--follow")
     try:
         ticket(server, pane)
-        until(lambda: len(submits(log)) == 1 and not pending(server), "the notice")
+        wait_for(lambda: len(submits(log)) == 1 and not pending(server), "the notice")
         # Settled ten minutes ago, so that nobody has to wait for them.
         ticket(server, pane, settled_ms=int(datetime.now(UTC).timestamp() * 1000) - 600_000)
-        until(lambda: len(submits(log)) == 2 and not pending(server), "a reminder")
+        wait_for(lambda: len(submits(log)) == 2 and not pending(server), "a reminder")
         ticket(server, pane, collected_ms=1)
         notify.terminate()
         out, _ = notify.communicate(timeout=30)
@@ -321,14 +311,14 @@ def test_with_follow_it_outlives_a_tmux_server(server: Server) -> None:
     try:
         notify.stdin.write(incident(server, old))
         notify.stdin.flush()
-        until(lambda: pending(server), "the item of the old lead")
+        wait_for(lambda: pending(server), "the item of the old lead")
         server.tmux("kill-server")
-        until(lambda: not pending(server), "the end of the old lead's item")
+        wait_for(lambda: not pending(server), "the end of the old lead's item")
         server.start()
         new, log = lead(server, "new")
         notify.stdin.write(incident(server, new, name="i:2"))
         notify.stdin.flush()
-        until(lambda: submits(log), "the notice after the restart")
+        wait_for(lambda: submits(log), "the notice after the restart")
         notify.terminate()
         out, _ = notify.communicate(timeout=30)
         assert notify.returncode == -signal.SIGTERM
@@ -450,7 +440,7 @@ def test_a_stopped_server_does_not_hold_up_the_input(server: Server) -> None:
             notify.stdin.flush()
             assert notify.stdout.readline() == line
         os.kill(pid, signal.SIGCONT)
-        until(lambda: submits(log), "the notice after the server went on")
+        wait_for(lambda: submits(log), "the notice after the server went on")
         notify.terminate()
         out, _ = notify.communicate(timeout=30)
         assert notify.returncode == -signal.SIGTERM
@@ -473,7 +463,7 @@ def test_with_follow_a_store_that_is_locked_is_waited_for_and_said_once(server: 
         notify.stdin.flush()
         assert b"trying again" in notify.stderr.readline()
         lock.execute("ROLLBACK")
-        until(lambda: submits(log), "the notice after the store was free")
+        wait_for(lambda: submits(log), "the notice after the store was free")
     finally:
         lock.close()
         notify.terminate()

@@ -7,7 +7,8 @@ from typing import Any
 
 import desk as desks
 import pytest
-from desk import CLAUDE, Desk
+from desk import Desk
+from sandbox import CLAUDE
 
 CONFIG = """
 profiles:
@@ -19,7 +20,7 @@ PIPE = ("resolve", "correlate")
 
 
 def configure(desk: Desk, prompt: str = "continue") -> None:
-    command = f"{sys.executable} {CLAUDE} {desk.folder}/prompts"
+    command = f"{sys.executable} {CLAUDE} {desk.folder}/prompts waits"
     (desk.folder / "fleetd.yaml").write_text(CONFIG.format(command=command, prompt=prompt))
 
 

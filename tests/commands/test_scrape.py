@@ -14,15 +14,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from sandbox import wait_for
+from server import Server, running
 
 from fleettools.adapters.stores import open_store
 from fleettools.policy.members.roster import MemberState, member_key
 from fleettools.policy.members.turns import TurnState
 from fleettools.records import to_ms
 from fleettools.services.store import Store
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
-from server import Server, running, until
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def scrape(server: Server, *words: str, status: int = 0) -> list[dict[str, Any]]
 
 def shown(server: Server, text: str, **options: str) -> str:
     pane = server.pane(f"echo {text}; exec sleep 100", **options)
-    until(lambda: text in server.screen(pane))
+    wait_for(lambda: text in server.screen(pane))
     return pane
 
 
@@ -71,7 +70,7 @@ def test_a_pane_whose_options_name_no_agent_takes_it_from_its_program(server: Se
     script.write_text(f"#!{sys.executable}\nprint('I-am-ready', flush=True)\ninput()\n")
     script.chmod(0o755)
     pane = server.pane(f"exec {script}", profile="p")
-    until(lambda: "I-am-ready" in server.screen(pane))
+    wait_for(lambda: "I-am-ready" in server.screen(pane))
     (record,) = scrape(server)
     assert (record["profile"], record["agent"], record["role"]) == ("p", "qwen", "member")
 
@@ -108,7 +107,7 @@ def test_panes_rules_make_members_and_an_empty_option_opts_out(server: Server) -
 def test_an_unknown_pane_is_a_clear_error(server: Server) -> None:
     done = server.run("scrape", "-L", server.name, "-t", "%999")
     assert (done.returncode, done.stdout) == (69, b"")
-    assert b"no pane %999" in done.stderr and server.socket.encode() in done.stderr
+    assert b"no pane %999" in done.stderr and str(server.socket).encode() in done.stderr
 
 
 def test_no_server_is_69_with_socket_and_mend(server: Server) -> None:
@@ -144,7 +143,7 @@ def test_the_turn_of_the_last_ticket_comes_along(server: Server) -> None:
 
 def test_a_store_that_cannot_be_read_does_not_blind_it(server: Server) -> None:
     shown(server, "x", profile="p")
-    Path(server.env["FLEET_STATE"]).mkdir()
+    (server.folder / "state.db").mkdir()
     done = server.run("scrape", "-L", server.name)
     assert done.returncode == 0 and json.loads(done.stdout)["profile"] == "p"
     assert b"WARN going on without turns" in done.stderr
@@ -177,11 +176,11 @@ class Follow:
 def test_followed_panes_come_when_they_change_and_once_when_they_vanish(server: Server) -> None:
     quiet, pane = shown(server, "quiet", profile="p"), shown(server, "x", profile="p", name="w")
     with Follow(server) as follow:
-        until(lambda: len(follow.records()) == 2)
+        wait_for(lambda: len(follow.records()) == 2)
         server.tmux("send-keys", "-t", pane, "typed")
-        until(lambda: any("typed" in r["text"] for r in follow.records()))
+        wait_for(lambda: any("typed" in r["text"] for r in follow.records()))
         server.tmux("kill-pane", "-t", pane)
-        until(lambda: any(r.get("gone") for r in follow.records()))
+        wait_for(lambda: any(r.get("gone") for r in follow.records()))
         time.sleep(0.5)
         last = [r for r in follow.records() if r.get("gone")]
         assert [(r["target"], r["name"], "text" in r) for r in last] == [(pane, "w", False)]
@@ -191,7 +190,7 @@ def test_followed_panes_come_when_they_change_and_once_when_they_vanish(server: 
 def test_a_quiet_pane_comes_once_more_to_prove_what_it_shows(server: Server) -> None:
     quiet = shown(server, "quiet", profile="p")
     with Follow(server) as follow:
-        first, again = until(lambda: len(follow.records()) == 2 and follow.records())
+        first, again = wait_for(lambda: len(follow.records()) == 2 and follow.records())
         assert (first["target"], again["text"]) == (quiet, first["text"])
         assert again["up"] - first["up"] >= 2.0
 
@@ -199,11 +198,11 @@ def test_a_quiet_pane_comes_once_more_to_prove_what_it_shows(server: Server) -> 
 def test_changed_is_the_look_that_first_showed_the_text(server: Server) -> None:
     pane = shown(server, "x", profile="p")
     with Follow(server) as follow:
-        until(lambda: follow.records())
+        wait_for(lambda: follow.records())
         server.tmux("send-keys", "-t", pane, "typed")
-        seen = until(lambda: [r for r in follow.records() if "typed" in r["text"]])[0]
+        seen = wait_for(lambda: [r for r in follow.records() if "typed" in r["text"]])[0]
         server.tmux("select-pane", "-t", pane, "-T", "another title")
-        titled = until(lambda: [r for r in follow.records() if r["title"] == "another title"])[0]
+        titled = wait_for(lambda: [r for r in follow.records() if r["title"] == "another title"])[0]
     assert "changed" not in follow.records()[0]
     assert seen["changed"] == seen["ts"] == titled["changed"] < titled["ts"]
 
@@ -245,13 +244,13 @@ def test_a_server_that_ends_is_down_and_its_successor_up(server: Server) -> None
     shown(server, "x", profile="p")
     before = server.identity
     with Follow(server) as follow:
-        until(lambda: follow.records())
+        wait_for(lambda: follow.records())
         server.tmux("kill-server")
-        until(lambda: [r for r in follow.records("tmux") if r["state"] == "down"])
+        wait_for(lambda: [r for r in follow.records("tmux") if r["state"] == "down"])
         assert {r["server"] for r in follow.records("tmux")} == {before}
         server.start()
         shown(server, "y", profile="p")
-        until(lambda: any(r["server"] == server.identity and "y" in r["text"] for r in follow.records()))
+        wait_for(lambda: any(r["server"] == server.identity and "y" in r["text"] for r in follow.records()))
         assert [r["state"] for r in follow.records("tmux") if r["server"] == server.identity] == ["up"]
         assert not [r for r in follow.records() if r.get("gone")]
 
@@ -270,13 +269,13 @@ def test_a_stopped_server_is_unreachable_and_not_down(server: Server) -> None:
     shown(server, "x", profile="p")
     pid = int(server.tmux("display-message", "-p", "#{pid}"))
     with Follow(server) as follow:
-        until(lambda: follow.records())
+        wait_for(lambda: follow.records())
         os.kill(pid, signal.SIGSTOP)
         try:
-            until(lambda: follow.records("tmux"))
+            wait_for(lambda: follow.records("tmux"))
         finally:
             os.kill(pid, signal.SIGCONT)
-        until(lambda: [r for r in follow.records("tmux") if r["state"] == "up"])
+        wait_for(lambda: [r for r in follow.records("tmux") if r["state"] == "up"])
         assert [r["state"] for r in follow.records("tmux")] == ["unreachable", "up"]
 
 
@@ -304,7 +303,7 @@ def test_what_an_agent_writes_into_its_sessions_log_comes_as_signals_of_its_pane
     agent.write_text("#!/bin/sh\necho ready; while :; do sleep 1; done\n")
     agent.chmod(0o755)
     pane = server.pane(f"cd {work} && exec {agent}", profile="p", agent="codex")
-    until(lambda: "ready" in server.screen(pane))
+    wait_for(lambda: "ready" in server.screen(pane))
     day = tmp_path / ".codex" / "sessions" / "2026" / "11" / "30"
     day.mkdir(parents=True)
     ts = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -17,7 +17,7 @@ def test_a_prompt_opens_a_ticket_and_the_turns_verdict_settles_it(desk: Desk) ->
     assert (sent.status, [r["state"] for r in sent.records]) == (0, ["open"]), sent.said
     ticket = sent.records[0]
     assert (ticket["target"], ticket["lead"], ticket["profile"]) == (member[0], lead, "claude-a")
-    assert desk.prompts() == ["please fix", "\tthe build"]
+    assert desk.prompts() == ["please fix\n\tthe build"]
 
     (pane,) = [r for r in desk.run("scrape").records if r["target"] == member[0]]
     assert pane["turn"]["id"] == ticket["id"]
@@ -42,7 +42,7 @@ def _seen(desk: Desk, pane: str) -> tuple[str, bool, str]:
 
 
 def test_a_prompt_that_fails_at_once_is_the_tickets_failure(desk: Desk) -> None:
-    member = desk.agent("--fails", **MEMBER)
+    member = desk.agent("fails", **MEMBER)
     ticket = desk.run("send", member[0], stdin="please fail").records[0]
     (verdict,) = desk.look("resolve")
     assert (verdict["outcome"], verdict["event"], verdict["resolved"]) == ("backend_error", ticket["id"], True)
@@ -105,7 +105,7 @@ def test_a_released_member_is_sent_nothing_and_keeps_its_pane(desk: Desk) -> Non
 
 
 def test_a_persons_next_prompt_is_no_longer_the_tickets_turn(desk: Desk) -> None:
-    member = desk.agent("--ends", **MEMBER)
+    member = desk.agent("ends", **MEMBER)
     ticket = desk.run("send", "ada", stdin="please do it").records[0]
     desk.now_ms += 5_000
     assert _seen(desk, member[0]) == ("completed", True, ticket["id"])
@@ -137,7 +137,7 @@ def test_a_signal_waits_for_a_prompt_that_is_being_typed(desk: Desk) -> None:
 
 
 def test_two_writers_to_one_pane_wait_for_each_other(desk: Desk) -> None:
-    desk.agent("--ends", **MEMBER)
+    desk.agent("ends", **MEMBER)
     desk.run("send", "ada", stdin="first of all")
     senders = [desk.start("send", "ada") for _ in range(2)]
     for number, sender in enumerate(senders):

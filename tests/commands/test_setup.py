@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from desk import CLAUDE, Desk
+from desk import Desk
+from sandbox import CLAUDE
 
 
 def agent(desk: Desk, account: str) -> str:
@@ -23,7 +24,7 @@ def agent(desk: Desk, account: str) -> str:
     (home / ".claude.json").write_text(json.dumps({"oauthAccount": {"accountUuid": account}}))
     place = ["new-window"] if Path(desk.env["FLEET_TMUX_SOCKET"]).exists() else ["new-session", "-x", "110", "-y", "30"]
     env = ["-e", f"CLAUDE_CONFIG_DIR={home}", "-e", f"PYTHONPATH={Path(__file__).parents[2]}"]
-    command = [str(program), str(desk.folder / "prompts")]
+    command = [str(program), str(desk.folder / "prompts"), "waits"]
     pane = desk.tmux(*place, "-d", "-P", "-F", "#{pane_id}", *env, "--", *command)
     desk.until(lambda: "for shortcuts" in desk.screen(pane))
     return pane

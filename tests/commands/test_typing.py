@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from sandbox import CLAUDE, wait_for
+from server import Server, running
 from test_notify import deliveries, incident, pending
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
-from server import AGENT, Server, running, until
-
-FAKES = AGENT.parent
+FAKES = CLAUDE.parent
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 # A prompt that looks like aider's composer, below what looks like its screen.
 SHELL = "printf 'Aider v0.86.1\\n\\n'; PS1='> ' exec {}"
@@ -77,7 +76,7 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     words = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
     server = subprocess.Popen([SSHD, "-D", "-f", "/dev/null", "-p", str(port), *words], stderr=subprocess.DEVNULL)
     try:
-        until(lambda: _answers(port), "sshd")
+        wait_for(lambda: _answers(port), "sshd")
         quiet = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -F none"
         yield f"ssh -tt -i {folder}/user {quiet} -p {port} 127.0.0.1"
     finally:
@@ -137,13 +136,13 @@ def _played(server: Server, number: int, case: Case, made: Path, sshd: str) -> S
     folder = server.folder
     words = {"bin": made, "log": folder / f"log.{number}", "python": sys.executable, "ssh": sshd}
     pane = server.pane(case.command.format(**words), agent="aider", **dict(case.options))
-    until(lambda: ">" in server.screen(pane).splitlines(), f"a prompt of {case.command}")
+    wait_for(lambda: ">" in server.screen(pane).splitlines(), f"a prompt of {case.command}")
     for key in case.keys:
         server.tmux("send-keys", "-t", pane, key.format(**words))
         if key == "Enter":
-            until(lambda: "────" in server.screen(pane), "the agent")
+            wait_for(lambda: "────" in server.screen(pane), "the agent")
     if "C-z" in case.keys:
-        until(lambda: "Stopped" in server.screen(pane), "the shell")
+        wait_for(lambda: "Stopped" in server.screen(pane), "the shell")
     config = folder / f"{number}.yaml"
     alert = folder / f"alert.{number}"
     config.write_text(f"alerts: [{{exec: 'printf %s \"$FLEET_TEXT\" >{alert}'}}]\n")
@@ -176,8 +175,7 @@ def test_who_gets_what_is_typed(seen: dict[str, Seen], name: str, case: Case) ->
 def test_what_a_person_types_before_enter_is_not_submitted_with_the_notice(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         log = tmp_path / "log"
-        pane = server.agent(log, "beside")
-        until(lambda: "Hello" in server.screen(pane), "the agent's screen")
+        pane = server.lead(log, "beside")
         done = server.run("notify", "--wait", "30", stdin=incident(server, pane))
         (delivery,) = deliveries(done.stdout)
         assert (delivery["outcome"], log.exists()) == ("stuck", False)
@@ -188,8 +186,7 @@ def test_what_a_person_types_before_enter_is_not_submitted_with_the_notice(tmp_p
 def test_an_editor_that_is_opened_between_paste_and_enter_gets_no_enter(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         log = tmp_path / "log"
-        pane = server.agent(log, "editor")
-        until(lambda: "Hello" in server.screen(pane), "the agent's screen")
+        pane = server.lead(log, "editor")
         done = server.run("notify", "--wait", "30", stdin=incident(server, pane))
         (delivery,) = deliveries(done.stdout)
         assert (delivery["outcome"], log.exists()) == ("stuck", False)

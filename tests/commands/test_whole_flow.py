@@ -5,7 +5,8 @@ from typing import Any
 
 import desk as desks
 import pytest
-from desk import CLAUDE, Desk
+from desk import Desk
+from sandbox import CLAUDE
 
 CONFIG = """
 profiles:
@@ -29,13 +30,13 @@ def listed(desk: Desk) -> dict[str, Any]:
 @pytest.fixture
 def fleet(desk: Desk) -> dict[str, tuple[str, int]]:
     """A lead and four members at work on a prompt each, and one pane of a profile that has patterns of its own."""
-    command = f"{sys.executable} {CLAUDE} {desk.folder}/prompts"
+    command = f"{sys.executable} {CLAUDE} {desk.folder}/prompts waits"
     (desk.folder / "fleetd.yaml").write_text(CONFIG.format(command=command))
-    panes = {"lead": desk.agent("--ends", agent="claude")}
+    panes = {"lead": desk.agent("ends", agent="claude")}
     lead = panes["lead"][0]
     for name, profile in (("ada", "claude-a"), ("bob", "claude-b"), ("cleo", "claude-c")):
         panes[name] = desk.agent(profile=profile, name=name, lead=lead)
-    panes["dora"] = desk.agent("--waits", "API Error: quota gone", profile="both", name="dora", lead=lead)
+    panes["dora"] = desk.agent("waits", "error=API Error: quota gone", profile="both", name="dora", lead=lead)
     for name in ("ada", "bob", "dora"):
         sent = desk.run("send", name, stdin=f"work, {name}")
         assert sent.status == 0, sent.said
