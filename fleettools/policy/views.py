@@ -13,6 +13,7 @@ from fleettools.policy.heartbeat import DAEMONS, DaemonState, hangs
 from fleettools.policy.members.roster import FAILED, MemberState
 
 View = dict[str, Any]
+ENDED_MS = 86_400_000  # for which a fleetd that has ended is still shown
 
 
 def profiles_view(fleet: Fleet, known: Situation) -> View:
@@ -125,7 +126,10 @@ def _remaining(known: Situation, seconds: Callable[[CredentialState | None, Mome
 
 
 def daemons(known: Mapping[str, DaemonState], now_ms: int) -> list[View]:
-    """Each fleetd that has left a sign of life: where, how it is, and how long ago; `known` by its store key."""
+    """Each fleetd that has left a sign of life: where, how it is, and how long ago; `known` by its store key.
+
+    One that has ended is left out after a day.
+    """
     return [
         {
             "host": key.removeprefix(DAEMONS).partition("/")[0],
@@ -135,4 +139,5 @@ def daemons(known: Mapping[str, DaemonState], now_ms: int) -> list[View]:
             "ageSeconds": max(0, now_ms - one.beat_ms) // 1000,
         }
         for key, one in sorted(known.items())
+        if one.pid or now_ms - one.beat_ms <= ENDED_MS
     ]

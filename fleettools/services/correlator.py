@@ -142,9 +142,11 @@ class Correlator:
                 self._complain(one.record)
 
     def _complain(self, record: records.Record) -> None:
-        """Say that news reaches nobody by itself."""
+        """Say that news reaches nobody by itself: no lead, and no alert of its kind."""
         if isinstance(record, records.Outage) and not record.leads:
             kind = records.kind(records.encode(record))
+            if any(kind in alert.on for alert in self._config.channels):
+                return
             mend = "set @fleet_lead on their panes, or alerts: in fleetd.yaml"
             self._messages.warn(f"{kind} on credential {record.credential_id}: no lead is known to be told; {mend}")
 

@@ -170,6 +170,14 @@ def test_names_give_way_before_the_reason_does(fleet: Desk) -> None:
     assert row.endswith("it is failed")
 
 
+def test_names_are_whole_where_the_reason_stands_below(fleet: Desk) -> None:
+    """They gave way so that it might stand beside them; when even that is too little, they have their place again."""
+    feed(fleet, verdict(fleet, "%1", "a-one", "backend_error", name="a-worker-of-some-name", reason="word " * 8))
+    text = drawn(fleet, "list", columns=70, env={"NO_COLOR": "1"})
+    assert "a-worker-of-some-name  %1" in text
+    assert "\n  word word" in text
+
+
 def test_a_column_in_which_nobody_has_anything_is_left_out(fleet: Desk) -> None:
     feed(fleet, verdict(fleet, "%1", "a-one", "failed", name=None))
     text = drawn(fleet, "list", env={"NO_COLOR": "1"})

@@ -11,6 +11,7 @@ from fleettools.policy.accounts.credential import CredentialState, Lease
 from fleettools.policy.accounts.periods import Period, Probe
 from fleettools.policy.accounts.placement import Situation
 from fleettools.policy.accounts.testimony import Evidence
+from fleettools.policy.heartbeat import DaemonState
 from fleettools.policy.members.roster import MemberState
 
 NOW = 1_000_000_000_000  # 2001-09-09T01:46:40Z
@@ -164,3 +165,20 @@ def test_released_members_are_shown_only_when_asked_for_and_panes_are_in_order()
 )
 def test_health_coverage_follows_the_configuration_alone(enabled: bool, webhook: str | None, coverage: str) -> None:
     assert views.health_coverage(enabled, webhook) == coverage
+
+
+DAY = 86_400_000
+DAEMONS = [
+    ("it runs", DaemonState(pid=7, beat_ms=NOW - 5000), "running"),
+    ("it hangs, for however long", DaemonState(pid=7, beat_ms=NOW - 9 * DAY), "silent"),
+    ("it has ended", DaemonState(beat_ms=NOW - DAY), "stopped"),
+    ("cron looked", DaemonState(once=True, beat_ms=NOW - 1000), "once"),
+    ("it ended long ago", DaemonState(beat_ms=NOW - DAY - 1), None),
+    ("cron looked long ago", DaemonState(once=True, beat_ms=NOW - DAY - 1), None),
+]
+
+
+@pytest.mark.parametrize(("state", "shown"), [row[1:] for row in DAEMONS], ids=[row[0] for row in DAEMONS])
+def test_a_fleetd_is_shown_until_a_day_after_its_end(state: DaemonState, shown: str | None) -> None:
+    found = views.daemons({"daemon/h//tmp/s": state}, NOW)
+    assert [(one["host"], one["socket"], one["state"]) for one in found] == ([("h", "/tmp/s", shown)] if shown else [])

@@ -12,7 +12,7 @@ from fleettools.adapters import clock
 from fleettools.adapters.memory import MemoryStore
 from fleettools.adapters.postgres import PostgresStore
 from fleettools.adapters.sqlite import SqliteStore
-from fleettools.config import Config, Profile
+from fleettools.config import AlertRule, Config, Profile
 from fleettools.moments import Moment
 from fleettools.policy.accounts import placement, usage
 from fleettools.policy.accounts.testimony import Rules
@@ -75,14 +75,14 @@ class Bench:
         self._replay = replay
         self.on(machine)
 
-    def on(self, machine: Machine) -> "Bench":
+    def on(self, machine: Machine, config: Config = CONFIG) -> "Bench":
         """Work goes on on this machine, with a correlate of its own."""
         self.machine = machine
         for name in ("moment", "now_ms", "stamp"):
             self._patch.setattr(clock, name, getattr(machine, name))
         self.correlator = Correlator(
             self.store,
-            CONFIG,
+            config,
             Rules(),
             self.said,
             clock,
@@ -330,6 +330,15 @@ def test_news_that_reaches_no_lead_is_said(bench: Bench) -> None:
     assert kinds(bench.sees(*verdicts)) == ["incident"]
     (line,) = bench.said.lines
     assert line.startswith("incident on credential team: no lead is known to be told; set @fleet_lead")
+
+
+@pytest.mark.parametrize(("kind", "lines"), [("incident", 0), ("quarantine", 1)])
+def test_an_alert_of_its_kind_tells_of_news_without_a_lead(bench: Bench, kind: str, lines: int) -> None:
+    alert = AlertRule(exec="true", on=[kind])  # type: ignore[list-item]
+    bench.on(bench.machine, Config(profiles=CONFIG.profiles, alerts=[alert]))
+    verdicts = [bench.machine.verdict(event, lead=None) for event in ("e1", "e2")]
+    assert kinds(bench.sees(*verdicts)) == ["incident"]
+    assert len(bench.said.lines) == lines
 
 
 def test_a_cause_that_turns_out_to_be_the_request_s_own_fault_takes_its_evidence_back(bench: Bench) -> None:

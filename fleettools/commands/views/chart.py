@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, tzinfo
+from itertools import groupby
 
 from rich.text import Text
 
@@ -94,7 +95,7 @@ def _lane(chart: Chart, lane: Lane, width: int, most: int, used: set[str]) -> It
     yield from _named(chart, lane, width)
     heights = _heights(chart, lane, columns)
     if any(heights):
-        bars = ((HEIGHTS[(n * len(HEIGHTS) - 1) // most] if n else " ", "green") for n in heights)
+        bars = ((HEIGHTS[(n * len(HEIGHTS) - 1) // most], "green") if n else (" ", "") for n in heights)
         yield _row("turns", bars)
     failures = [turn for turn in lane.turns if turn.outcome in FAILURES]
     failed = [(_column(chart, turn.at_ms, columns), FAILURES[turn.outcome]) for turn in failures]
@@ -159,8 +160,8 @@ def _marks(
 
 def _row(name: str, cells: Iterable[tuple[str, str]]) -> Text:
     made = Text(f"{name:>{GUTTER - 1}} ", style="dim", no_wrap=True)
-    for glyph, style in cells:
-        made.append(glyph, style=style or "none")
+    for style, run in groupby(cells, key=lambda cell: cell[1]):
+        made.append("".join(glyph for glyph, _ in run), style=style or "none")
     return made
 
 

@@ -37,9 +37,11 @@ class Rows:
         kept = [n for n in range(len(self._headings) - 1) if any(row[n][0] for row in self._rows)]
         said = any(row[-1][0] for row in self._rows)
         widest = max((cell_len(row[-1][0]) for row in self._rows), default=0)
-        widths = {n: max(len(self._headings[n]), self._longest(n)) for n in kept}
+        whole = {n: max(len(self._headings[n]), self._longest(n)) for n in kept}
+        widths = dict(whole)
         beside = said and self._fit(widths, width - GAP - min(widest, LEAST))
         if not beside:
+            widths = whole
             self._fit(widths, width)
         left = width - sum(widths.values()) - GAP * len(widths)
         heading = self._line([(self._headings[n][: widths[n]], "bold") for n in kept], list(widths.values()))
