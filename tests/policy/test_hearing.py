@@ -103,6 +103,12 @@ class TestOneEvent:
         _, answers = told(word("failure", 9), look("backend_error", at=10), word("failure", 9), member=member)
         assert len(events(answers)) == 1 and "old:1" not in str(events(answers))
 
+    def test_the_end_of_another_turn_of_the_agents_own_ends_nothing(self) -> None:
+        member, answers = told(
+            word("begin", 9, prompt="p1"), WORKS, word("end", 12, prompt="title"), member=told(IDLE)[0]
+        )
+        assert member is not None and (member.state, answers[-1].known) == ("busy", False)
+
     @pytest.mark.parametrize("prompt", [None, "p0"])
     def test_a_word_from_before_a_ticket_is_of_the_turn_before_it(self, prompt: str | None) -> None:
         member = sent(told(IDLE, WORKS, look("backend_error", at=12))[0], at=15)  # type: ignore[arg-type]

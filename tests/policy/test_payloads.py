@@ -64,6 +64,14 @@ SAID = {
         *({"hook_event_name": "StopFailure", "errorType": "provider.overloaded", "errorMessage": "x"},),
         *(Said("failure", None, None, "overload", "x"),),
     ),
+    "a class of errors that tells by the status in its message": (
+        *({"hook_event_name": "StopFailure", "error_type": "APIStatusError", "error_message": "401 no key"},),
+        *(Said("failure", None, None, "auth", "401 no key"),),
+    ),
+    "a class of errors that has a name": (
+        *({"hook_event_name": "StopFailure", "error_type": "APIProviderOverloadedError", "error_message": "529 x"},),
+        *(Said("failure", None, None, "overload", "529 x"),),
+    ),
     # Rule: a notification by argument says ends and questions, never failures.
     "a notified end": (*({"type": "agent-turn-complete", "thread-id": "t", "turn-id": "u"}, Said("end", "t", "u")),),
     "a notified question": ({"type": "approval-requested", "thread-id": "t"}, Said("blocked", "t")),

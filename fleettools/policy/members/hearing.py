@@ -99,7 +99,8 @@ def turn_of(member: MemberState, signal: records.Signal, ms: int) -> Turn | None
             return Turn("current")
         return _earlier(member, signal, ms)
     if other:
-        return Turn("new")
+        # The end of a turn of which nothing else was ever heard: an agent's own, as the one that finds a title.
+        return None if signal.said == "end" else Turn("new")
     return Turn("new") if signal.said == "failure" and _is_over(member, turn, ms) else Turn("current")
 
 

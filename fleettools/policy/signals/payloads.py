@@ -4,6 +4,7 @@ A payload tells by its own fields what it is: a hook's (`hook_event_name`), a no
 (`event`), or a status line's (`rate_limits`). Its fields may be missing or of any type.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, get_args
@@ -23,6 +24,11 @@ ERRORS: dict[str, Cause] = {
     **dict.fromkeys(("authentication_failed", "authentication_error", "auth_error", "permission_error"), "auth"),
     **dict.fromkeys(("oauth_org_not_allowed", "account_on_hold", "verification_required", "login_required"), "auth"),
     **dict.fromkeys(("cloud_credential_error", "providerautherror", "unauthorized"), "auth"),
+    "apiproviderquotaexhaustederror": "quota",
+    "apiproviderratelimiterror": "rate_limit",
+    "apiprovideroverloadederror": "overload",
+    **dict.fromkeys(("apiconnectionerror", "apitimeouterror", "apiconnectiontimeouterror"), "network"),
+    **dict.fromkeys(("apicontextoverflowerror", "apirequesttoolargeerror"), "context"),
     **dict.fromkeys(("billing_error", "insufficient_credits"), "credits"),
     **dict.fromkeys(("insufficient_quota", "quota_exceeded", "usage_limit_reached", "usage_limit_exceeded"), "quota"),
     **dict.fromkeys(("rate_limit", "rate_limit_error", "rate_limit_exceeded"), "rate_limit"),
@@ -48,6 +54,10 @@ FINER: dict[Cause, frozenset[str]] = {
     "credits": frozenset({"auth", "quota"}),
     "unknown": frozenset(get_args(Cause)) - {"unknown"},
 }
+# Where hooks of different agents put that word, and what they say beside it.
+_WORDS = ("error", "error_type", "errorType")
+_MESSAGES = ("error_details", "error_message", "errorMessage", "last_assistant_message")
+_CODE = re.compile(r"([45][0-9]{2})\b")  # a message that begins with its status
 _BEGINS = frozenset({"userpromptsubmit", "beforeagent"})
 _ENDS = frozenset({"stop", "afteragent"})
 _FAILS = frozenset({"stopfailure"})
@@ -103,9 +113,10 @@ def _hook(hook: str, payload: Mapping[str, Any], cause_of: CauseOf) -> Said | No
         waits = payload.get("background_tasks")
         return Nothing("paused: work in the background goes on") if waits else Said("end", session, prompt)
     if hook in _FAILS:
-        word = _text(payload, "error") or _text(payload, "errorType") or "unknown"
-        parts = (_text(payload, name) for name in ("error_details", "errorMessage", "last_assistant_message"))
-        return failure(session, prompt, word, None, " ".join(part for part in parts if part), cause_of)
+        word = next((word for name in _WORDS if (word := _text(payload, name))), "unknown")
+        text = " ".join(part for name in _MESSAGES if (part := _text(payload, name)))
+        code = _CODE.match(text)
+        return failure(session, prompt, word, int(code[1]) if code else None, text, cause_of)
     if hook in _ASKS or (hook == "notification" and _asks(payload)):
         return Said("blocked", session, prompt, text=_text(payload, "message"))
     return Nothing(f"{hook[:40]} says nothing of the turn")
