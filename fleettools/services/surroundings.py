@@ -4,7 +4,7 @@ import os
 import shlex
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
@@ -12,6 +12,8 @@ from fleettools.config import Config
 from fleettools.errors import BadConfig, Exit, FleetError, NoServer
 from fleettools.policy import upkeep
 from fleettools.policy.members import seats
+from fleettools.screens.look import Look
+from fleettools.services import listening
 from fleettools.services.finder import Finder
 from fleettools.services.ports import PaneRow, Panes
 from fleettools.services.store import Store
@@ -38,6 +40,9 @@ class Agents(Protocol):
     def names(self, folder: str | None = None) -> list[str]:
         """The agents that have a file, bundled or in one's own folder."""
 
+    def load(self, agent: str, folder: str | None = None) -> Look | None:
+        """The file of an agent; raises BadConfig naming one that is wrong."""
+
     def faults(self, folder: str | None) -> Sequence[FleetError]:
         """What is wrong with the files of one's own."""
 
@@ -53,7 +58,7 @@ class Doors(NamedTuple):
     """What the look reaches outside through. `nearest`: which of the known words was meant, as a mend.
 
     `open_store` opens a URL and says what it has to say; `default_store` is the place of a store that nobody named;
-    `finder` finds members that nobody marked.
+    `finder` finds members that nobody marked; `read` gives the text of a file, None when there is none.
     """
 
     agents: Agents
@@ -62,14 +67,17 @@ class Doors(NamedTuple):
     default_store: Callable[[], str]
     tmux: Server
     finder: Finder | None
+    read: Callable[[str], str | None]
 
 
 def look(config: Config, state_url: str | None, doors: Doors) -> Iterator[Finding]:
     """Everything around fleetd, in the order in which a person would mend it."""
     yield from _profiles(config, doors)
     yield from _locale()
-    yield from _store(state_url or os.environ.get("FLEET_STATE") or config.state, doors)
-    yield from _panes(config, doors)
+    url = state_url or os.environ.get("FLEET_STATE") or config.state
+    yield from _store(url, doors)
+    found = yield from _panes(config, doors)
+    yield from _heard(config, url, found, doors)
 
 
 def _profiles(config: Config, doors: Doors) -> Iterator[Finding]:
@@ -142,7 +150,28 @@ def _permissions(path: str) -> Iterator[Finding]:
             yield Finding(f"state: {place} is open to others (mode {mode:o}), and holds what screens showed", mend)
 
 
-def _panes(config: Config, doors: Doors) -> Iterator[Finding]:
+def _heard(config: Config, url: str | None, found: Mapping[str, seats.Seat], doors: Doors) -> Iterator[Finding]:
+    """Whether the agents that are in use are heard."""
+    with suppress(FleetError):  # of the store, or of an agent's file: that is said above
+        store = doors.open_store(url, lambda text: None)
+        try:
+            used = {profile.agent for profile in config.profiles.values()} | {seat.agent for seat in found.values()}
+            names = sorted(name for name in used | {one.agent for one in listening.members(store)} if name)
+            looks = [one for name in names if (one := doors.agents.load(name, config.agents))]
+            for said in listening.look(looks, store, lambda agent: _environments(config, agent), doors.read):
+                yield Finding(said.what, said.mend)
+        finally:
+            store.close()
+
+
+def _environments(config: Config, agent: str) -> list[dict[str, str]]:
+    """What the agent's profiles set in the environment, each with the rest; ours alone when it has no profile."""
+    own = [profile.env for profile in config.profiles.values() if profile.agent == agent]
+    return [{**os.environ, **env} for env in own or [{}]]
+
+
+def _panes(config: Config, doors: Doors) -> Generator[Finding, None, Mapping[str, seats.Seat]]:
+    """What is found around the panes; gives the seats there."""
     tmux = doors.tmux
     try:
         version = tmux.version()
@@ -150,10 +179,10 @@ def _panes(config: Config, doors: Doors) -> Iterator[Finding]:
         rows = tmux.panes()
     except NoServer as error:
         yield Finding(f"{error.where}: {error.what}, so fleetd would wait for one", error.mend)
-        return
+        return {}
     except FleetError as error:
         yield Finding(f"{error.where}: {error.what}", error.mend, error.exit)
-        return
+        return {}
     agents = {name: profile.agent for name, profile in config.profiles.items()}
     opted_out = tmux.having([row.id for row in rows if not row.profile_option], "@fleet_profile")
     found, warnings = seats.seats(rows, config.panes, agents, opted_out)
@@ -169,6 +198,7 @@ def _panes(config: Config, doors: Doors) -> Iterator[Finding]:
         yield Finding(f"{len(rows)} panes, no members: nothing is watched", mend)
     yield from (Finding(what, mend) for what, _, mend in (text.partition("; ") for text in warnings))
     yield from _leads(config, doors, rows, leads, found)
+    return found
 
 
 def _leads(

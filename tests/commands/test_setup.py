@@ -53,6 +53,17 @@ def test_init_shows_what_runs_and_writes_a_file_that_check_finds_well(desk: Desk
     assert {record["target"] for record in desk.run("scrape").records} == {one, two, three}
 
 
+def test_check_says_whether_agents_are_heard(desk: Desk) -> None:
+    pane = agent(desk, "a")
+    assert "ok     claude: no hooks, its screen counts alone" in fleetd(desk, "check", "-q")
+    desk.start("hook", "--install", "claude", stdin=subprocess.DEVNULL, now=None).communicate(timeout=60)
+    said = fleetd(desk, "check", "-q")
+    assert f"ok     claude: its hooks are in {desk.env['HOME']}/.claude/settings.json, not heard yet" in said, pane
+    written(desk).parent.mkdir(parents=True)
+    written(desk).write_text("profiles: {a: {agent: claude, env: {CLAUDE_CONFIG_DIR: /nowhere}}}\n")
+    assert "claude: no hooks" in fleetd(desk, "check", "-q")
+
+
 def test_init_never_overwrites(desk: Desk) -> None:
     fleetd(desk, "init", "--yes")
     written(desk).write_text("minTurnSeconds: 3\n")

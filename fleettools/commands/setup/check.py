@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fleettools import records
-from fleettools.adapters import agentfiles, clock, configfile, runner, shapes, web
+from fleettools.adapters import agentfiles, clock, configfile, files, runner, shapes, web
 from fleettools.adapters.stores import default_path, open_store
 from fleettools.adapters.streams import printable
 from fleettools.adapters.tmux import Tmux
@@ -34,7 +34,7 @@ def check(ctx: Context, state_url: str | None, tmux: Tmux, try_alerts: bool) -> 
         finder = ctx.finder()
     except FleetError as error:
         found = [Finding(str(each), status=each.exit) for each in (error, *error.also)]
-    doors = Doors(agentfiles, shapes.nearest, open_store, default_path, tmux, finder)
+    doors = Doors(agentfiles, shapes.nearest, open_store, default_path, tmux, finder, files.read)
     found += surroundings.look(read, state_url, doors)
     found += _tried(read) if try_alerts else []
     found.sort(key=_rank)

@@ -16,6 +16,7 @@ from fleettools.policy.members.sightings import Sighting
 from fleettools.policy.members.turns import AT_WORK, KEPT, LAG_MS, Fit, PastTurn, TurnState
 
 HEARD = 32  # signals remembered of a member
+PATIENCE_MS = 10_000  # so long after a turn's end its word may still be on its way
 LONGEST = 300  # characters of its words that a verdict carries
 UNDER_WAY = AT_WORK | {"blocked"}
 USED_UP = frozenset({"quota", "credits"})
@@ -39,6 +40,23 @@ def hear(member: MemberState | None, signal: records.Signal, settled: Settled, a
     now = clocked(member, at)
     if now.ms < member.joined_ms - LAG_MS:
         return member, Answer("from before the process in that pane", known=False)
+    after, answer = _hear(member, signal, settled, now)
+    if answer.asks or after is None or (after.spoke and after.spoke.ms >= now.ms):
+        return after, answer
+    return msgspec.structs.replace(after, spoke=now), answer
+
+
+def is_silent(member: MemberState, now: Moment) -> bool:
+    """Whether the screen has shown a turn complete of which the agent itself has said no word."""
+    turn = member.turn
+    if turn is None or turn.outcome != "completed" or turn.at_ms is None:
+        return False
+    unheard = turn.told_ms is None and turn.worded_ms is None and turn.prompt is None
+    return unheard and clocked(member, now).ms > turn.at_ms + PATIENCE_MS
+
+
+def _hear(member: MemberState, signal: records.Signal, settled: Settled, now: Moment) -> Stepped:
+    """What a signal of this process, said at this moment by the member's clock, makes of it."""
     about = turn_of(member, signal, now.ms)
     if about is None:
         return member, Answer("of a turn that nobody knows any more", known=False)

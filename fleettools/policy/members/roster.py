@@ -34,8 +34,8 @@ class MemberState(msgspec.Struct, kw_only=True, omit_defaults=True):
     tombstone of server, target and pid; `reason` says why. `gone`: the pane has vanished or is dead, so it holds no
     slot. `count` numbers the turns under this key, whatever the process; `past` are the last few of them, oldest
     first. `earlier`: tickets that were still open when another was sent. `looked`: the last look at this process, by
-    whose clock all times here go as long as the machine runs. `heard`: the last signals, each with its turn's event.
-    `resumed`: so many times in a row it was prompted again.
+    whose clock all times here go as long as the machine runs. `heard`: the last signals, each with its turn's event;
+    `spoke`: when its own word was last said. `resumed`: so many times in a row it was prompted again.
     """
 
     server: str
@@ -57,6 +57,7 @@ class MemberState(msgspec.Struct, kw_only=True, omit_defaults=True):
     earlier: list[str] = []
     looked: Moment | None = None
     heard: dict[str, str] = {}
+    spoke: Moment | None = None
     resumed: int = 0
 
     @property
