@@ -98,7 +98,7 @@ def _is_within(kind: str, current: Item, blank: bool, look: Look) -> bool:
         # The first answer below a tool is the tool's; only a second one is the agent's own.
         current.output = True
         return True
-    if kind == "own" and current.kind == "busy":
-        return True  # the list of what it is about to do
+    if kind == "own" and (current.kind == "busy" or (current.kind == "retry" and not blank)):
+        return True  # the list of what it is about to do, or a hint at what it tries again
     bare = look.bare_replies and not look.marks_replies
     return kind == "error" and not blank and current.kind == "plain" and bare  # a line within a paragraph
