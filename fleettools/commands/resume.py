@@ -60,10 +60,11 @@ def _resumer(
     from fleettools.services.resumer import Doors, Resumer
 
     store, config, host = ctx.store(state_url), ctx.config(), os.uname().nodename
+    owner = Ownership(store, clock.boot(), terminals.started)
     chosen = os.path.realpath(Tmux(socket_path, socket_name).socket) if socket_path or socket_name else None
     panes = again.Doors(
-        store, Tmux, terminals.Terminals(), Ownership(store, clock.boot(), terminals.started), clock, ctx.messages,
-        config, lambda name: agentfiles.load(name, config.agents),
+        store, Tmux, terminals.Terminals(), owner, clock, ctx.messages, config,
+        lambda name: agentfiles.load(name, config.agents),
     )  # fmt: skip
 
     def ours(server: str) -> bool:
@@ -71,7 +72,7 @@ def _resumer(
         return here and chosen in (None, os.path.realpath(socket_of(server)))
 
     doors = Doors(
-        store, store.moment, clock.stamp, lambda member: again.FailedPane(panes, member),
+        store, owner, store.moment, clock.stamp, lambda member: again.FailedPane(panes, member),
         lambda member: ours(member.server), lambda: f"t-{secrets.token_hex(6)}", ctx.messages,
     )  # fmt: skip
     return Resumer(doors, config, dry_run)

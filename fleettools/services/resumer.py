@@ -1,6 +1,6 @@
 """Prompts again the members that failed, when their credential is free: the store, tmux and the policy of rounds."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple, Protocol
 
 from fleettools import records
@@ -10,15 +10,18 @@ from fleettools.moments import Moment
 from fleettools.policy.accounts import resuming
 from fleettools.policy.accounts.credential import CREDENTIALS, CredentialState, credential_key
 from fleettools.policy.accounts.resuming import Next, Rules
-from fleettools.policy.members import handover
+from fleettools.policy.members import handover, roster
 from fleettools.policy.members.roster import MemberState
 from fleettools.policy.members.tickets import TicketState, ticket_key
-from fleettools.services import fleet
+from fleettools.services import fleet, halfway
+from fleettools.services.delivery import sending
 from fleettools.services.delivery.sending import May, Order, Sent
+from fleettools.services.owner import Ownership
 from fleettools.services.ports import Messages
 from fleettools.services.store import Store, change, read, read_all
 
-NOTHING_TYPED = "not typed"
+NOTHING_TYPED = "not typed: "
+GONE = "its pane has gone"
 KINDS: tuple[Literal["incident", "quarantine"], ...] = ("incident", "quarantine")
 
 
@@ -35,6 +38,9 @@ class Pane(Protocol):
     def unready(self) -> str:
         """Why nothing may be typed there, "" when it may."""
 
+    def shows(self, baseline: str | None) -> bool:
+        """Whether it shows what it showed then, so that nothing has gone in since."""
+
     def send(self, text: str, order: Order, may: May) -> Sent:
         """Type it, with proof, under the order's ticket."""
 
@@ -43,6 +49,7 @@ class Doors(NamedTuple):
     """What resuming reaches outside through. `pane` raises Unavailable for one that cannot be reached from here."""
 
     store: Store
+    owner: Ownership
     now: Callable[[], Moment]
     stamp: Callable[[], dict[str, Any]]
     pane: Callable[[MemberState], Pane]
@@ -87,16 +94,47 @@ class Resumer:
         for key, state in list(read_all(self._doors.store, CREDENTIALS, CredentialState)):
             name = key.removeprefix(CREDENTIALS)
             mine = [member for member in members if self._config.credential_of(member.profile) == name]
+            mine = [self._made_good(key, name, member, said) for member in mine]
             now = self._doors.now()
             if self._dry_run and name == self._forced:
                 state = resuming.forced(state, now)
             state = self._brought(key, state, mine, now)
             coming = resuming.upcoming(state, mine, self._rules, now)
+            if coming.what in ("probe", "prompt"):
+                coming = resuming.paced(coming, self._beside(name, coming, members), self._rules, now)
             self._doors.messages.debug(f"credential {name}: {coming.what}: {coming.reason}")
             open_rounds += coming.what != "done"
+            for member in filter(self._doors.ours, coming.gone):
+                said += self._recorded(member, name, "refused", f"{NOTHING_TYPED}{GONE}", coming.what == "probe")
             if coming.what in ("probe", "prompt"):
                 said += self._prompted(key, name, coming)
         return said, open_rounds
+
+    def _beside(self, name: str, coming: Next, members: list[MemberState]) -> Iterator[CredentialState]:
+        """The other credentials on which the same agents run: for all that is known, they share a backend."""
+        agents = {member.agent for member in coming.members}
+        others = {self._config.credential_of(member.profile) for member in members if member.agent in agents} - {name}
+        for other in sorted(filter(None, others)):
+            if known := read(self._doors.store, credential_key(other), CredentialState):
+                yield known
+
+    def _made_good(self, key: str, name: str, member: MemberState, said: list[records.Resume]) -> MemberState:
+        """The member, where a process ended while it prompted it: as it is when that was proved, or taken back."""
+        if member.attempt is None or self._dry_run or not self._doors.ours(member):
+            return member
+        now = roster.clocked(member, self._doors.now()).ms
+        found = halfway.made_good(self._doors.store, self._doors.owner, member, self._doors.pane, now)
+        if found is None:
+            return member
+        if found.outcome == "submitted":
+            text, again = self._prompt(found.member)
+            order = Order(found.ticket, again, resumed=True, kept=self._tickets_own)
+            sending.opened(self._doors.store, member, order, text, member.turn.began_ms if member.turn else now)
+        else:
+            change(self._doors.store, key, CredentialState, lambda s: (s and resuming.untried(s, found.ticket), None))
+        typed = "" if found.outcome != "refused" else NOTHING_TYPED
+        said += self._recorded(found.member, name, found.outcome, typed + found.reason, False, found.ticket)
+        return read(self._doors.store, roster.member_key(member.server, member.target), MemberState) or member
 
     def _brought(self, key: str, state: CredentialState, members: list[MemberState], now: Moment) -> CredentialState:
         """The credential's state with what has ended, and what its first one's turn has shown."""
@@ -106,7 +144,7 @@ class Resumer:
                 return None, None
             for kind in KINDS:
                 known = resuming.begun(known, kind, now)
-            known = resuming.looked(known, members, now)
+            known = resuming.looked(known, members, self._rules, now)
             return known, known
 
         if self._dry_run:
@@ -120,18 +158,16 @@ class Resumer:
             if not self._doors.ours(member):
                 continue
             if self._dry_run:
-                if made := self._record(member, name, "would", f"would be prompted: {coming.reason}", probe):
-                    yield made
+                yield from self._recorded(member, name, "would", f"would be prompted: {coming.reason}", probe)
                 continue
             made, went = self._tried(key, name, member, probe, len(coming.members))
-            if made is not None:
-                yield made
+            yield from made
             if went:
                 return
 
     def _tried(
         self, key: str, name: str, member: MemberState, probe: bool, many: int
-    ) -> tuple[records.Resume | None, bool]:
+    ) -> tuple[list[records.Resume], bool]:
         """Prompt one member; the record of it, if it is news, and whether anything may have gone in."""
         try:
             pane = self._doors.pane(member)
@@ -139,7 +175,7 @@ class Resumer:
         except Unavailable as error:
             reason = str(error)
         if reason:
-            return self._record(member, name, "refused", f"{NOTHING_TYPED}: {reason}", probe), False
+            return self._recorded(member, name, "refused", _untyped(reason), probe), False
         ticket, now = self._doors.new_ticket(), self._doors.now()
         event = member.turn.event if member.turn else ""
 
@@ -149,16 +185,16 @@ class Resumer:
             return resuming.tried(known, ticket, member.name or member.target, many, now), True
 
         if not change(self._doors.store, key, CredentialState, claim):
-            return None, True  # another process has taken this step
+            return [], True  # another process has taken this step
         text, again = self._prompt(member)
         order = Order(ticket, again, resumed=True, kept=self._tickets_own)
         sent = pane.send(text, order, lambda found, at: handover.may_be_resumed(found, event, at))
         if sent.ticket is None or sent.result.outcome in (None, "refused", "stuck"):
             change(self._doors.store, key, CredentialState, lambda s: (s and resuming.untried(s, ticket), None))
         outcome = sent.result.outcome or "refused"
-        why = sent.result.reason if sent.result.outcome else f"{NOTHING_TYPED}: {sent.result.reason}"
+        why = sent.result.reason if sent.result.outcome else _untyped(sent.result.reason)
         opened = sent.ticket.id if sent.ticket else None
-        return self._record(member, name, outcome, why, probe, opened), sent.ticket is not None
+        return self._recorded(member, name, outcome, why, probe, opened), sent.ticket is not None
 
     def _prompt(self, member: MemberState) -> Prompt:
         """What this member is prompted with; its failed ticket's own prompt when that is asked for and is known."""
@@ -168,14 +204,20 @@ class Resumer:
             return Prompt(known.prompt, ticket)
         return Prompt(self._text, ticket)
 
-    def _record(
+    def _recorded(
         self, member: MemberState, name: str, outcome: str, reason: str, probe: bool, ticket: str | None = None
-    ) -> records.Resume | None:
+    ) -> list[records.Resume]:
+        """The record of what was done, none when this run has said it before."""
         event = member.turn.event if member.turn else ""
         if (event, reason) in self._said:
-            return None
+            return []
         self._said.add((event, reason))
-        return records.Resume(
+        return [records.Resume(
             **self._doors.stamp(), id=f"resume:{event}", credential_id=name, server=member.server,
             target=member.target, ticket=ticket, outcome=outcome, reason=reason, probe=probe or None,
-        )  # fmt: skip
+        )]  # fmt: skip
+
+
+def _untyped(reason: str) -> str:
+    """Why nothing was typed, in the words that always stand first."""
+    return NOTHING_TYPED + reason.removeprefix(NOTHING_TYPED)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from fleettools import moments
 from fleettools.moments import Moment
 from fleettools.policy.accounts import periods
-from fleettools.policy.accounts.credential import CredentialState
+from fleettools.policy.accounts.credential import MAX_EVIDENCE, CredentialState
 from fleettools.policy.accounts.periods import Period, Probe
 from fleettools.policy.accounts.rounds import Round
 from fleettools.policy.members.roster import FAILED, MemberState
@@ -33,11 +33,15 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Next(NamedTuple):
-    """What is to be done: prompt these in turn until one takes it, or nothing now (`wait`) or any more (`done`)."""
+    """What is to be done: prompt these in turn until one takes it, or nothing now (`wait`) or any more (`done`).
+
+    `gone`: who would be among them, had their panes not gone.
+    """
 
     what: Literal["probe", "prompt", "wait", "done"]
     reason: str
     members: tuple[MemberState, ...] = ()
+    gone: tuple[MemberState, ...] = ()
 
 
 def begun(state: CredentialState, kind: Literal["incident", "quarantine"], now: Moment) -> CredentialState:
@@ -47,9 +51,23 @@ def begun(state: CredentialState, kind: Literal["incident", "quarantine"], now: 
     if period is None or period.runs(now) or (known is not None and known.period == period.id):
         return state
     end = period.begin.plus(period.length_ms)
-    if now.since(end) > TAKEN_UP_MS or (known is not None and end.since(known.begin) < 0):
+    if now.since(end) > TAKEN_UP_MS or (known is not None and end.since(known.begin) <= 0):
         return state
-    return replace(state, round=Round(period=period.id, kind=kind, begin=end))
+    left = known if known is not None and period.begin.since(known.begin) <= TAKEN_UP_MS else None
+    return replace(state, round=_round(period, kind, end, left))
+
+
+def _round(period: Period, kind: Literal["incident", "quarantine"], begin: Moment, left: Round | None = None) -> Round:
+    """The round of those that failed in a period, and of those that one right before it has left.
+
+    What raised a period had happened before it began.
+    """
+    begins = [period.since_ms, *(one.at_ms for one in period.evidence if not one.undated)]
+    events = [*(left.events if left else ()), *(one.event for one in period.evidence)]
+    return Round(
+        period=period.id, kind=kind, begin=begin, since_ms=min([*begins, left.since_ms] if left else begins),
+        until_ms=period.until_ms, events=list(dict.fromkeys(events))[-MAX_EVIDENCE:],
+    )  # fmt: skip
 
 
 def forced(state: CredentialState, now: Moment) -> CredentialState:
@@ -58,7 +76,7 @@ def forced(state: CredentialState, now: Moment) -> CredentialState:
     if not ended:
         return state
     period, kind = max(ended, key=lambda pair: pair[0].until_ms)
-    return replace(state, round=Round(period=period.id, kind=kind, begin=now))  # type: ignore[arg-type]
+    return replace(state, round=_round(period, kind, now))  # type: ignore[arg-type]
 
 
 def upcoming(state: CredentialState, members: Iterable[MemberState], rules: Rules, now: Moment) -> Next:
@@ -68,20 +86,41 @@ def upcoming(state: CredentialState, members: Iterable[MemberState], rules: Rule
         return Next("done", "no period has ended lately")
     if now.since(round_.begin) > TAKEN_UP_MS and round_.probe is None:
         return Next("done", "its period ended too long ago")
-    taken = tuple(member for member in members if not why_not(member, state, rules))
+    if round_.shown and round_.last and now.since(round_.last) > TAKEN_UP_MS:
+        return Next("done", "nobody took a prompt for too long")
+    failed = [member for member in members if not why_not(member, state, rules)]
+    # Who was prompted less often goes first, so that a long outage does not use up one of them.
+    taken = tuple(sorted((one for one in failed if not one.gone), key=lambda one: one.resumed))
+    gone = tuple(one for one in failed if one.gone)
     if not taken:
-        return Next("done", "nobody is left who failed of it")
+        return Next("done", "nobody is left who failed of it", gone=gone)
     for period, what in ((state.quarantine, "is in quarantine"), (state.cool_off, "cools off")):
         if period is not None and period.runs(now):
             return Next("wait", f"it {what}")
     if round_.probe is None:
-        return Next("probe", "the first one", taken)
+        return Next("probe", "the first one", taken, gone)
     if not round_.shown:
         return Next("wait", "the first one's turn has shown no work yet")
     since = now.since(round_.last) if round_.last else pause_ms(round_, rules)
     if since < pause_ms(round_, rules):
         return Next("wait", f"the next one follows in {moments.seconds(pause_ms(round_, rules) - since)} s")
-    return Next("prompt", "the first one's turn has shown work", taken)
+    return Next("prompt", "the first one's turn has shown work", taken, gone)
+
+
+def paced(coming: Next, others: Iterable[CredentialState], rules: Rules, now: Moment) -> Next:
+    """The next step, unless it has to wait for other credentials of the same backend.
+
+    Accounts that come back together would else bring one request each to a backend that has just come back.
+    """
+    for state in others:
+        round_ = state.round
+        if round_ is None or round_.last is None:
+            continue
+        if coming.what == "probe" and not round_.shown and state.probe is not None and state.probe.runs(now):
+            return Next("wait", "another credential of the same agent is being tried")
+        if now.since(round_.last) < rules.apart_ms:
+            return Next("wait", "one on another credential of the same agent was prompted just now")
+    return coming
 
 
 def pause_ms(round_: Round, rules: Rules) -> int:
@@ -94,25 +133,19 @@ def pause_ms(round_: Round, rules: Rules) -> int:
 def why_not(member: MemberState, state: CredentialState, rules: Rules) -> str:
     """Why a member is not prompted again, "" when it is: its last turn has to be a failure of the round's period."""
     turn = member.turn
-    if member.gone or member.state not in FAILED or turn is None or turn.outcome not in FAILURES:
+    if member.state not in FAILED or turn is None or turn.outcome not in FAILURES:
         return "its last turn did not fail of its backend"
+    if member.doubted == turn.event:
+        return "a prompt was typed since, and nobody knows whether it went in"
     if turn.cause in rules.ignore_causes:
         return f"cause {turn.cause} is its request's own"
     if member.resumed >= rules.most:
         return f"it was prompted {member.resumed} times in a row"
-    period = _period(state)
-    if period is None:
+    round_ = state.round
+    if round_ is None:
         return "no period has ended lately"
-    if any(one.event == turn.event for one in period.evidence):
-        return ""
-    within = period.since_ms <= (turn.at_ms or member.since_ms) <= period.until_ms
-    return "" if within else "it failed outside of the period"
-
-
-def _period(state: CredentialState) -> Period | None:
-    known = state.round
-    found = (one for one in (state.cool_off, state.quarantine) if one is not None and known and one.id == known.period)
-    return next(found, None)
+    within = round_.since_ms <= (turn.at_ms or member.since_ms) <= round_.until_ms
+    return "" if within or turn.event in round_.events else "it failed outside of the period"
 
 
 def tried(state: CredentialState, event: str, name: str | None, many: int, now: Moment) -> CredentialState:
@@ -135,10 +168,11 @@ def untried(state: CredentialState, event: str) -> CredentialState:
     return replace(state, probe=probe, round=replace(round_, probe=None))
 
 
-def looked(state: CredentialState, members: Iterable[MemberState], now: Moment) -> CredentialState:
+def looked(state: CredentialState, members: Iterable[MemberState], rules: Rules, now: Moment) -> CredentialState:
     """The state that knows what the first one's turn has done: drawn something, or ended otherwise than by its backend.
 
-    One that was claimed by a process that died before it typed is nobody's, and another may be the first.
+    Where it was stopped, or failed by its own request, it has told nothing, and another may be the first. So when the
+    process that claimed it died before it typed.
     """
     round_ = state.round
     if round_ is None or round_.probe is None or round_.shown:
@@ -147,11 +181,12 @@ def looked(state: CredentialState, members: Iterable[MemberState], now: Moment) 
         turn = member.turn
         if turn is None or turn.event != round_.probe:
             continue
-        if turn.outcome == "completed" or (turn.drew and not turn.has_ended):
+        if turn.outcome == "completed" or (turn.drew and not turn.has_ended and turn.outcome != "retrying"):
             gone = state.probe and state.probe.event == round_.probe
             return replace(state, probe=None if gone else state.probe, round=replace(round_, shown=True))
-        if turn.outcome == "failed" or member.gone:
-            return untried(state, round_.probe)
-        return state
+        stopped = turn.resolved is not None and not turn.has_ended
+        own_fault = turn.outcome == "backend_error" and turn.cause in rules.ignore_causes
+        told_nothing = turn.outcome == "failed" or stopped or own_fault or member.gone
+        return untried(state, round_.probe) if told_nothing else state
     since = now.since(round_.last) if round_.last else PROBE_MS
     return untried(state, round_.probe) if since >= PROBE_MS else state

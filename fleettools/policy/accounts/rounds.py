@@ -11,7 +11,8 @@ class Round(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What is known of the members that a period's end sets free again; kept with the credential.
 
     `probe`: the event of the first one's turn, None while nobody was prompted; `shown`: it has shown work. `last`:
-    when somebody was prompted last; `many`: how many there were to prompt at first.
+    when somebody was prompted last; `many`: how many there were to prompt at first. To be prompted is whose turn failed
+    from `since_ms` to `until_ms`, or is one of `events`: in its period, or in one right before that has left them.
     """
 
     period: str
@@ -21,3 +22,6 @@ class Round(msgspec.Struct, kw_only=True, omit_defaults=True):
     shown: bool = False
     last: Moment | None = None
     many: int = 0
+    since_ms: int
+    until_ms: int
+    events: list[str]

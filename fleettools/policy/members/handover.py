@@ -3,7 +3,7 @@
 import msgspec
 
 from fleettools.policy.members import turns
-from fleettools.policy.members.roster import FAILED, MemberState, entered
+from fleettools.policy.members.roster import FAILED, Attempt, MemberState, entered
 from fleettools.policy.members.turns import TurnState
 
 
@@ -31,6 +31,8 @@ def may_be_resumed(member: MemberState | None, event: str, now_ms: int) -> str:
         return "has lost its pane"
     if member.turn is None or member.turn.event != event or member.state not in FAILED:
         return "has begun another turn since"
+    if member.doubted == event:
+        return "may have been prompted again already"
     return ""
 
 
@@ -39,7 +41,9 @@ def open_ticket(member: MemberState, ticket: str, baseline: str, now_ms: int, re
 
     `resumed`: a failed member is prompted again, and has failed no more.
     """
-    if resumed:
+    attempt = None
+    if resumed and member.turn:
+        attempt = Attempt(ticket=ticket, state=member.state, reason=member.failure_reason, turn=member.turn)
         member = entered(msgspec.structs.replace(member, resumed=member.resumed + 1), "idle", now_ms)
     turn = TurnState(event=ticket, ticket=ticket, began_ms=now_ms, delivered_at_ms=now_ms, baseline=baseline)
     before = member.turn.open_ticket if member.turn else None
@@ -49,6 +53,7 @@ def open_ticket(member: MemberState, ticket: str, baseline: str, now_ms: int, re
         count=member.count + 1,
         past=turns.remembered(member.past, member.turn),
         earlier=[*member.earlier, before] if before else member.earlier,
+        attempt=attempt,
     )
 
 
@@ -57,24 +62,38 @@ def prove(member: MemberState | None, ticket: str, now_ms: int) -> MemberState |
     if member is None or member.turn is None or member.turn.event != ticket:
         return member
     seen = member.turn.outcome is not None
-    after = msgspec.structs.replace(member, turn=msgspec.structs.replace(member.turn, proven_ms=now_ms))
+    turn = msgspec.structs.replace(member.turn, proven_ms=now_ms)
+    after = msgspec.structs.replace(member, turn=turn, attempt=None)
     return after if seen else entered(after, "busy", now_ms)
 
 
+def before_attempt(member: MemberState) -> MemberState | None:
+    """The failed member as it was before it was prompted again; None when it is not being prompted again."""
+    attempt, turn = member.attempt, member.turn
+    if attempt is None or turn is None or turn.event != attempt.ticket:
+        return None
+    return msgspec.structs.replace(
+        member, turn=attempt.turn, count=member.count - 1, past=member.past[:-1], state=attempt.state,
+        failure_reason=attempt.reason, resumed=member.resumed - 1, attempt=None,
+    )  # fmt: skip
+
+
 def withdraw(
-    member: MemberState | None, before: MemberState, ticket: str, now_ms: int
+    member: MemberState | None, before: MemberState, ticket: str, now_ms: int, doubted: bool = False
 ) -> tuple[MemberState | None, bool]:
     """The prompt did not go in: the turn before it is the current one again.
 
-    Unless a look, or the agent's own word, has seen it begin: then the answer is true, and it is proved after all.
+    `doubted`: it may have, so that a failed member is not prompted again for that failure. Unless a look, or the
+    agent's own word, has seen it begin: then the answer is true, and it is proved after all.
     """
     if member is None or member.turn is None or member.turn.event != ticket:
         return member, False
     if member.turn.submitted:
         return prove(member, ticket, now_ms), True
     earlier = msgspec.structs.replace(
-        member, turn=before.turn, count=before.count, past=before.past, earlier=before.earlier, resumed=before.resumed
-    )
+        member, turn=before.turn, count=before.count, past=before.past, earlier=before.earlier, resumed=before.resumed,
+        attempt=None, doubted=before.turn.event if doubted and before.turn else before.doubted,
+    )  # fmt: skip
     if before.state in FAILED:
         earlier = entered(earlier, before.state, now_ms, before.failure_reason)
     return earlier, False

@@ -158,7 +158,9 @@ def _begun(member: MemberState, sight: Sighting) -> MemberState:
         seen_ms=sight.ms,
     )
     past = turns.remembered(member.past, before)
-    after = msgspec.structs.replace(member, turn=turn, count=member.count + 1, past=past, gone=False, resumed=0)
+    after = msgspec.structs.replace(
+        member, turn=turn, count=member.count + 1, past=past, gone=False, resumed=0, attempt=None
+    )
     failed = before is not None and member.state in FAILED
     return entered(after, "idle", sight.ms) if failed else after
 

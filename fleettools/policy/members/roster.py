@@ -27,6 +27,18 @@ FOLLOWED = "another ticket followed before its end was seen"
 FAILED = frozenset({"failed", "backend_error"})
 
 
+class Attempt(msgspec.Struct, kw_only=True, frozen=True):
+    """What a failed member was before it was prompted again, kept until that prompt is seen submitted or did not go in.
+
+    `ticket` is the prompt's own.
+    """
+
+    ticket: str
+    state: records.State
+    reason: str | None
+    turn: TurnState
+
+
 class MemberState(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What is stored under `member/<server>/<target>`; times in ms.
 
@@ -35,7 +47,9 @@ class MemberState(msgspec.Struct, kw_only=True, omit_defaults=True):
     slot. `count` numbers the turns under this key, whatever the process; `past` are the last few of them, oldest
     first. `earlier`: tickets that were still open when another was sent. `looked`: the last look at this process, by
     whose clock all times here go as long as the machine runs. `heard`: the last signals, each with its turn's event;
-    `spoke`: when its own word was last said. `resumed`: so many times in a row it was prompted again.
+    `spoke`: when its own word was last said. `resumed`: so many times in a row it was prompted again; `attempt`: it is
+    being prompted again; `doubted`: the event of the failed turn after which a prompt was typed that nobody saw go in,
+    so that none is typed any more.
     """
 
     server: str
@@ -59,6 +73,8 @@ class MemberState(msgspec.Struct, kw_only=True, omit_defaults=True):
     heard: dict[str, str] = {}
     spoke: Moment | None = None
     resumed: int = 0
+    attempt: Attempt | None = None
+    doubted: str | None = None
 
     @property
     def holds_slot(self) -> bool:

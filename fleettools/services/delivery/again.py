@@ -8,6 +8,7 @@ from fleettools.errors import NoPane, Unavailable
 from fleettools.policy import foreground
 from fleettools.policy.members.roster import MemberState
 from fleettools.screens.look import Look
+from fleettools.screens.scrub import scrubbed
 from fleettools.services.delivery.inject import Doors as SiteDoors
 from fleettools.services.delivery.inject import Site, unready
 from fleettools.services.delivery.panes import socket_of
@@ -53,6 +54,11 @@ class FailedPane:
         """Why nothing may be typed there, "" when its agent alone reads it and its composer is empty."""
         site = self._site(self._doors.clock.sleep)
         return site.hindrance() or unready(site.see())
+
+    def shows(self, baseline: str | None) -> bool:
+        """Whether it shows what it showed then, with an empty composer: nothing has gone in since."""
+        sight = self._site(self._doors.clock.sleep).see()
+        return not unready(sight) and scrubbed(sight.text) == baseline
 
     def send(self, text: str, order: Order, may: May) -> Sent:
         """Type the text and see it submitted, under the order's ticket."""

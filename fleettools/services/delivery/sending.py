@@ -45,6 +45,18 @@ class Order(NamedTuple):
 PLAIN = Order()
 
 
+def opened(store: Store, member: MemberState, order: Order, prompt: str, now_ms: int) -> None:
+    """Store the ticket of a member's new turn, unless it is there; the one that it continues leads to it."""
+    ticket = TicketState(
+        **records.who(TicketState, member), id=order.ticket, event=order.ticket, opened_ms=now_ms, again=order.again,
+        prompt=prompt if order.kept and scrubbed(prompt) == prompt else None,
+    )  # fmt: skip
+    change(store, tickets.ticket_key(ticket.id), TicketState, lambda known: (known or ticket, None))
+    if order.again:
+        key = tickets.ticket_key(order.again)
+        change(store, key, TicketState, lambda old: (tickets.followed(old, ticket.id), None))
+
+
 class Sending:
     """Sends one prompt. `may` decides who may be sent one: not everybody types to a member that has failed."""
 
@@ -94,21 +106,9 @@ class Sending:
         if before is None:
             return False
         self._member, self._opened = before, True
-        self._begun(before, now)
+        opened(self._store, before, self._order._replace(ticket=self._ticket), self._prompt, now)
         self._messages.debug(f"{self._ticket} opened at {records.to_ts(now)}")
         return True
-
-    def _begun(self, member: MemberState, now: int) -> None:
-        """Store the ticket; the one that it continues leads to it from now on."""
-        order = self._order
-        ticket = TicketState(
-            **records.who(TicketState, member), id=self._ticket, event=self._ticket, opened_ms=now, again=order.again,
-            prompt=self._prompt if order.kept and scrubbed(self._prompt) == self._prompt else None,
-        )  # fmt: skip
-        change(self._store, tickets.ticket_key(ticket.id), TicketState, lambda _: (ticket, None))
-        if order.again:
-            key = tickets.ticket_key(order.again)
-            change(self._store, key, TicketState, lambda old: (tickets.followed(old, ticket.id), None))
 
     def _now(self) -> int:
         return now_ms(self._store, self._clock, self._member)
@@ -122,7 +122,8 @@ class Sending:
         def end(member: MemberState | None) -> tuple[MemberState | None, bool]:
             if result.outcome == "submitted":
                 return handover.prove(member, self._ticket, now), True
-            return handover.withdraw(member, self._member, self._ticket, now)
+            doubted = result.outcome not in (None, "refused")
+            return handover.withdraw(member, self._member, self._ticket, now, doubted)
 
         submitted = change(self._store, self._key, MemberState, end)
         if not submitted:
