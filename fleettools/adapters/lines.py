@@ -63,12 +63,18 @@ class Splitter:
 
 
 class Input:
-    """The FILE arguments of a filter in turn, `-` and none at all being standard input."""
+    """The FILE arguments of a filter in turn, `-` and none at all being standard input.
 
-    def __init__(self, files: Iterable[str], out: Output, messages: Messages, tick: float | None = None) -> None:
+    `said` gives what somebody else has to write meanwhile; it is asked before each read's lines, and at each tick.
+    """
+
+    def __init__(
+        self, files: Iterable[str], out: Output, messages: Messages, tick: float | None = None,
+        said: Callable[[], Iterable[bytes]] = tuple,
+    ) -> None:  # fmt: skip
         self._files = list(files) or ["-"]
         self._out, self._messages = out, messages
-        self._tick = tick
+        self._tick, self._said = tick, said
         self.unreadable = False
 
     def __iter__(self) -> Iterator[Batch | None]:
@@ -79,7 +85,9 @@ class Input:
                 continue
             splitter = Splitter("stdin" if name == "-" else name)
             try:
-                yield from self._lines(fd, splitter)
+                for batch in self._lines(fd, splitter):
+                    self._out.take(self._said())
+                    yield batch
             finally:
                 if fd:
                     os.close(fd)

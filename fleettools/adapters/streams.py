@@ -8,7 +8,7 @@ import re
 import select
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from fleettools.adapters import signals
 from fleettools.errors import CannotWrite
@@ -55,6 +55,11 @@ class Output:
         self._size += len(data)
         if self._size > CHUNK:
             self.flush()
+
+    def take(self, lines: Iterable[bytes]) -> None:
+        """Queue several."""
+        for line in lines:
+            self.write(line)
 
     def flush(self) -> None:
         """Write all that is queued; raises Killed (SIGPIPE) when the reader is gone, CannotWrite on other failures."""

@@ -8,10 +8,9 @@ from fleettools.cli import Context, command, files, state, tmux_server
 from fleettools.errors import Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from fleettools import records
-    from fleettools.adapters.lines import Batch
     from fleettools.adapters.tmux import Tmux
     from fleettools.services.delivery.ways import To, Way
     from fleettools.services.delivery.worker import Worker
@@ -145,16 +144,7 @@ class _Filter:
         from fleettools.adapters import signals
         from fleettools.adapters.lines import Input, pump
 
-        said = self._worker.said
-
-        class Spoken(Input):
-            def __iter__(self) -> "Iterator[Batch | None]":
-                for batch in super().__iter__():
-                    for data in said():
-                        self._out.write(data)
-                    yield batch
-
-        source = Spoken(files, self._ctx.out, self._ctx.messages, TICK)
+        source = Input(files, self._ctx.out, self._ctx.messages, TICK, self._worker.said)
         consume = {kind: self._consumer(cls) for kind, cls in records.TOLD.items()}
         self._worker.start()
         try:
@@ -195,8 +185,7 @@ class _Filter:
             clock.sleep(END_TICK)
 
     def _flush(self) -> None:
-        for data in self._worker.said():
-            self._ctx.out.write(data)
+        self._ctx.out.take(self._worker.said())
         self._ctx.out.flush()
 
 

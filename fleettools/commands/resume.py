@@ -8,9 +8,8 @@ from fleettools.cli import Context, command, complete, files, state, tmux_server
 from fleettools.errors import Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from fleettools.adapters.lines import Batch
     from fleettools.services.resumer import Resumer
     from fleettools.services.rounds import Rounds
 
@@ -88,16 +87,7 @@ class _Filter:
         from fleettools.adapters import clock, signals
         from fleettools.adapters.lines import Input, pump
 
-        said = self._rounds.said
-
-        class Spoken(Input):
-            def __iter__(self) -> "Iterator[Batch | None]":
-                for batch in super().__iter__():
-                    for data in said():
-                        self._out.write(data)
-                    yield batch
-
-        source = Spoken(files, self._ctx.out, self._ctx.messages, TICK)
+        source = Input(files, self._ctx.out, self._ctx.messages, TICK, self._rounds.said)
         self._rounds.start()
         try:
             status = pump(source, self._ctx.out, self._ctx.messages, {"ended": self._ended}, strict=self._ctx.strict)
@@ -120,8 +110,7 @@ class _Filter:
         return (raw,)
 
     def _flush(self) -> None:
-        for data in self._rounds.said():
-            self._ctx.out.write(data)
+        self._ctx.out.take(self._rounds.said())
         self._ctx.out.flush()
 
 
