@@ -259,6 +259,7 @@ def test_completed_is_earned(lines: list[str], outcome: str) -> None:
 SAID = (
     ("pi", " I hit an error 429 earlier, waited a minute, and then the push went through."),
     ("pi", " Error 500."),
+    ("amp", "  Error 500."),
     ("pi", " The server printed this before it died:\n\n Error: connect ECONNREFUSED 127.0.0.1:5432"),
     ("claude", '⏺ {"status":429,"error":{"code":"rate_limit_exceeded","message":"slow down"}}'),
     ("cline", " * Retrying in 5 seconds is too long for this test, so I set it to 0.1."),
