@@ -1,6 +1,6 @@
 """What was met before, within bounds: so that a thing is said once, and memory does not grow with the stream."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -29,6 +29,10 @@ class Seen(Generic[K]):
         """Forget it, if it is there."""
         self._kept.pop(thing, None)
 
+    def clear(self) -> None:
+        """Forget all of it."""
+        self._kept.clear()
+
     def __contains__(self, thing: object) -> bool:
         return thing in self._kept
 
@@ -37,3 +41,19 @@ class Seen(Generic[K]):
 
     def __len__(self) -> int:
         return len(self._kept)
+
+
+class Once:
+    """Hands a text on to `say`, the same not again before `over` was called."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._said: Seen[str] = Seen()
+
+    def __call__(self, text: str) -> None:
+        if self._said.add(text):
+            self._say(text)
+
+    def over(self) -> None:
+        """What was wrong is over: should it come again, it is said again."""
+        self._said.clear()

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator
 
 from fleettools.adapters import clock
 from fleettools.moments import Moment
+from fleettools.seen import Once
 
 
 class MemoryStore:
     """See fleettools.services.store.Store."""
 
     def __init__(self, warn: Callable[[object], None]) -> None:
-        self._warn = warn
-        self._said: set[str] = set()
+        self.say = Once(warn)
         self._values: dict[str, tuple[bytes, int]] = {}
         self._keys: list[str] = []
         self._deleted = 0  # the highest version ever deleted: a key that comes back starts above it
@@ -40,11 +40,6 @@ class MemoryStore:
                 return
             if key in self._values:
                 yield key, *self._values[key]
-
-    def say(self, what: str) -> None:
-        if what not in self._said:
-            self._said.add(what)
-            self._warn(what)
 
     def now_ms(self) -> int:
         return clock.now_ms()

@@ -6,6 +6,8 @@ Keys and values are bytes in both engines, so that a prefix is a range and the o
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fleettools.seen import Once
+
 _GET = "SELECT value, version FROM fleet_state WHERE key = ?"
 _PAGE = "SELECT key, value, version FROM fleet_state WHERE key >= ? AND key < ? ORDER BY key LIMIT 500"
 _UPDATE = "UPDATE fleet_state SET value = ?, version = version + 1 WHERE key = ? AND version = ?"
@@ -27,12 +29,7 @@ class SqlStore:
 
     def __init__(self, warn: Callable[[object], None]) -> None:
         self._warn = warn
-        self._said: set[str] = set()
-
-    def say(self, what: str) -> None:
-        if what not in self._said:
-            self._said.add(what)
-            self._warn(what)
+        self.say = Once(warn)
 
     def get(self, key: str) -> tuple[bytes | None, int]:
         rows = self._rows(_GET, (_encoded(key),))

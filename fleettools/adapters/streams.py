@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable
 
 from fleettools.adapters import signals
 from fleettools.errors import CannotWrite
+from fleettools.seen import Seen
 
 CHUNK = 1 << 18
 BACKLOG = 1 << 16  # bytes of messages that wait for a slow standard error
 PAUSE = 0.05  # seconds for standard error to get ready, before its messages wait
-REMEMBERED = 4096  # messages that are not said again
 
 
 def guard() -> None:
@@ -130,17 +130,13 @@ class Messages:
     def __init__(self, program: str, level: int = 0) -> None:
         self.program = program
         self.level = level  # -1 quiet, 0 normal, 1 verbose
-        self._said: dict[str, None] = {}
+        self._said: Seen[str] = Seen()
 
     def error(self, text: object, *, once: bool = False) -> None:
         """What went wrong; said at any level, with `once` not if it was said before."""
         line = printable(str(text))
-        if once:
-            if line in self._said:
-                return
-            if len(self._said) == REMEMBERED:
-                del self._said[next(iter(self._said))]
-            self._said[line] = None
+        if once and not self._said.add(line):
+            return
         _stderr.say(f"{self.program}: {line}\n")
 
     def warn(self, text: object, *, once: bool = False) -> None:

@@ -39,7 +39,6 @@ class Judge:
         self._rules: dict[str | None, Rules] = {}
         self._looks: dict[str, Look] = {}
         self._earlier: dict[tuple[str, str], Earlier] = {}
-        self._said: set[str] = set()
         if profile is not None and self._config.profiles and profile not in self._config.profiles:
             raise UsageError(f"--profile {profile} is not configured", f"one of {', '.join(self._config.profiles)}")
         if agent is not None and agentfiles.load(agent, self._config.agents) is None:
@@ -80,7 +79,7 @@ class Judge:
         if seat:
             self._remember(seat, pane.text or "", judgement.failures)
         for key in judgement.over:
-            self._once(f"{key} ran out of its time on a pane; make the pattern simpler", "error")
+            self._ctx.messages.error(f"{key} ran out of its time on a pane; make the pattern simpler", once=True)
         if self._explain:
             for text in self._classify.explained(judgement):
                 self._ctx.messages.error(text)
@@ -95,7 +94,8 @@ class Judge:
             return look
         whose = f"profile {pane.profile}" if pane.profile else "panes without a profile"
         why = f"no agent file describes {agent}" if agent else "no agent and no pattern"
-        self._once(f"degraded coverage for {whose}: {why}; name one of {', '.join(agentfiles.names())}", "warn")
+        known = ", ".join(agentfiles.names())
+        self._ctx.messages.warn(f"degraded coverage for {whose}: {why}; name one of {known}", once=True)
         return None
 
     def _remember(self, seat: tuple[str, str], text: str, failures: int) -> None:
@@ -115,11 +115,6 @@ class Judge:
         if profile not in self._looks and shown:
             self._looks[profile] = agentfiles.drawn(profile, shown)
         return self._looks[profile]
-
-    def _once(self, text: str, level: str) -> None:
-        if text not in self._said:
-            self._said.add(text)
-            getattr(self._ctx.messages, level)(text)
 
     def _rules_of(self, profile: str | None) -> "Rules":
         if profile not in self._rules:

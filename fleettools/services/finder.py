@@ -9,26 +9,14 @@ from fleettools.policy.discovery import Agent, Found
 from fleettools.policy.foreground import Process
 from fleettools.policy.members.seats import Seat
 from fleettools.screens.look import Look
+from fleettools.services.ports import Foregrounds, Place
 
 
-class Row(Protocol):
+class Row(Place, Protocol):
     """So much of a pane as discovery asks for."""
 
     @property
-    def id(self) -> str: ...
-    @property
-    def pid(self) -> int: ...
-    @property
-    def dead(self) -> bool: ...
-    @property
     def lead_option(self) -> str: ...
-
-
-class Terminals(Protocol):
-    """Who is in the foreground of panes' terminals."""
-
-    def sweep(self, pids: Iterable[int]) -> Mapping[int, Sequence[Process]]:
-        """By the pid of a pane's process; without those of which nothing tells."""
 
 
 class Accounts(Protocol):
@@ -48,7 +36,7 @@ class Doors(NamedTuple):
     """What discovery reaches outside through. `looks` reads the agents' files, when there is a pane to look at."""
 
     looks: Callable[[], Iterable[Look]]
-    terminals: Terminals
+    terminals: Foregrounds
     accounts: Accounts
 
 

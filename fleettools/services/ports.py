@@ -57,6 +57,24 @@ class Messages(Protocol):
         """What helps to find a mistake."""
 
 
+class Place(Protocol):
+    """So much of a pane as is asked for who runs in it."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def pid(self) -> int: ...
+    @property
+    def dead(self) -> bool: ...
+
+
+class Foregrounds(Protocol):
+    """Who is in the foreground of panes' terminals."""
+
+    def sweep(self, pids: Iterable[int]) -> Mapping[int, Sequence[Process]]:
+        """By the pid of a pane's process; without those of which nothing tells."""
+
+
 class PaneRow(seats.Row, Protocol):
     """A pane as tmux lists it. `activity`: whole seconds, of its window; `panes`: how many that window has."""
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from fleettools import records
 from fleettools.errors import BadConfig, FleetError, NotNow, UsageError
+from fleettools.seen import Once
 from fleettools.services.delivery.loop import in_background
 from fleettools.services.ports import Messages
 from fleettools.services.resumer import Resumer
@@ -17,13 +18,13 @@ class Rounds:
     """Steps through the rounds of all credentials until stopped. `make` is called in the thread that uses the store."""
 
     def __init__(self, make: Callable[[], Resumer], credential: str | None, messages: Messages) -> None:
-        self._make, self._credential, self._messages = make, credential, messages
+        self._make, self._credential = make, credential
         self._stopping, self._lock = threading.Event(), threading.Lock()
         self._woken, self._opened = threading.Event(), threading.Event()
         self._said: list[bytes] = []
         self._left: int | None = None
         self._fatal: BaseException | None = None
-        self._complained: set[str] = set()
+        self._complain = Once(messages.warn)
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -69,7 +70,7 @@ class Rounds:
                 with self._lock:
                     self._said += [records.encode(record) for record in made]
                 self._left = left
-                self._complained.clear()
+                self._complain.over()
             except BaseException as error:
                 if (
                     not isinstance(error, FleetError)
@@ -79,9 +80,7 @@ class Rounds:
                     self._fatal = error
                     self._opened.set()
                     return
-                if str(error) not in self._complained:
-                    self._complained.add(str(error))
-                    self._messages.warn(f"trying again: {error}")
+                self._complain(f"trying again: {error}")
             self._woken.wait(TICK)
 
     def _begin(self, resumer: Resumer) -> None:

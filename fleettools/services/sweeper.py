@@ -10,6 +10,7 @@ from fleettools.policy.members import watch
 from fleettools.policy.members.roster import MEMBERS, MemberState
 from fleettools.policy.members.seats import Seat, may_opt_out, seats
 from fleettools.policy.members.watch import Trace
+from fleettools.seen import Once
 from fleettools.services import members
 from fleettools.services.finder import Finder
 from fleettools.services.namer import Namer
@@ -57,7 +58,7 @@ class Sweeper:
         self._by_command = any(rule.command for rule in self._config.panes)
         self._zone = self._clock.local_zone()
         self._store: Store | None = None
-        self._said: set[str] = set()
+        self._warn = Once(doors.messages.warn)
         self._opted_out: dict[tuple[str, int], bool] = {}
         self._traces: dict[tuple[str, int], Trace] = {}
         self._roll = RollCall()
@@ -85,7 +86,7 @@ class Sweeper:
         if self._doors.namer:
             found |= self._doors.namer.name(rows.values(), found)
         for text in warnings:
-            self._warn_once(text)
+            self._warn(text)
         wanted = self._wanted(rows, found)
         shown = self._tmux.look([pane for pane in wanted if whole or self._moved(rows[pane], found[pane], now)],
                                 self._history)  # fmt: skip
@@ -198,7 +199,7 @@ class Sweeper:
             raise
         except Unavailable as error:
             reason = str(error)
-            self._warn_once(reason)
+            self._warn(reason)
             yield from self.ended()
             yield from self._servers.lost(reason, whole)
 
@@ -210,7 +211,7 @@ class Sweeper:
         back = self._servers.away
         news = list(self._servers.came(server))
         if back or news:
-            self._said.clear()
+            self._warn.over()
         yield from news
 
     def ended(self) -> Iterator[records.Tmux]:
@@ -229,14 +230,9 @@ class Sweeper:
             self._store = self._store or self._doors.store()
             found = [member for _, member in read_all(self._store, f"{MEMBERS}{prefix}", MemberState)]
         except FleetError as error:
-            self._warn_once(f"going on without turns: {error}")
+            self._warn(f"going on without turns: {error}")
             return []
         return [member for member in found if member.state != "released"]
-
-    def _warn_once(self, text: str) -> None:
-        if text not in self._said:
-            self._said.add(text)
-            self._doors.messages.warn(text)
 
 
 def _outside(row: PaneRow, seat: Seat) -> tuple[object, ...]:

@@ -10,6 +10,7 @@ from fleettools.errors import BadConfig, FleetError, UsageError
 from fleettools.policy.notices import news
 from fleettools.policy.notices.news import Audience
 from fleettools.policy.notices.outbox import Item
+from fleettools.seen import Once
 from fleettools.services.delivery import attempts
 from fleettools.services.delivery.courier import Courier
 from fleettools.services.delivery.loop import Loop, in_background
@@ -55,7 +56,7 @@ class Worker:
         self._lock = threading.Lock()
         self._answered: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._said: list[bytes] = []
-        self._complained: set[str] = set()
+        self._complain = Once(doors.messages.warn)
         self._new: list[Item] = []  # with --dry-run, which keeps nothing
         self._left: int | None = None
         self._asked = 0  # how often somebody made the last count worthless
@@ -145,7 +146,7 @@ class Worker:
             try:
                 asked, left = self._asked, self._tick()
                 self._last = None
-                self._complained.clear()
+                self._complain.over()
                 if asked == self._asked:
                     self._left = left
             except FleetError as error:
@@ -206,8 +207,3 @@ class Worker:
         for record in made:
             with self._lock:
                 self._said.append(records.encode(record))
-
-    def _complain(self, text: str) -> None:
-        if text not in self._complained:
-            self._complained.add(text)
-            self._doors.messages.warn(text)
