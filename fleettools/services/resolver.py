@@ -35,11 +35,13 @@ class Resolver:
         self._host, self._flush = host, flush
         self._looks: dict[tuple[str, str, int | None], Moment] = {}
         self._worded_before: Seen[str] = Seen()
+        self._leads: Seen[tuple[str | None, str | None]] = Seen()
 
     def verdict(self, line: bytes) -> Iterator[bytes]:
         """The verdict as it now stands; one about a lead passes untouched. Raises BadInput for a wrong time in it."""
         seen = records.decode(line, records.Verdict)
         if seen.role == "lead":
+            self._leads.add((seen.server, seen.target))
             yield line
             return
         if seen.server is None or seen.target is None:
@@ -103,11 +105,22 @@ class Resolver:
     # -- the agent's own word
 
     def signal(self, line: bytes) -> Iterator[bytes]:
-        """The signal itself, then the verdict that it makes. Raises BadInput for a wrong time in it."""
+        """The signal itself, then the verdict that it makes. Raises BadInput for a wrong time in it.
+
+        What a hook says of a pane that nobody knows is a verdict, too, of nobody's profile; a log's panes are looked at
+        by whoever reads the log.
+        """
         word = records.decode(line, records.Signal)
         made_at(word)
         yield line
-        yield from self._heard(word)
+        if word.source == "hook" and word.said != "usage" and self._is_nobodys(word):
+            yield self._said(records.encode(hearing.alone(word)), None, {"resolved": True})
+        else:
+            yield from self._heard(word)
+
+    def _is_nobodys(self, word: records.Signal) -> bool:
+        pane = (word.server, word.target)
+        return None in pane or (pane not in self._leads and not self._is_known(word))
 
     def posted(self) -> Iterator[bytes]:
         """What agents posted since the last call: each signal, the oldest first, with the verdict that it makes.

@@ -73,6 +73,19 @@ def test_a_payload_may_come_as_an_argument(env: dict[str, str]) -> None:
     assert json.loads(hook(env, "--agent", "codex", payload)[1])["said"] == "end"
 
 
+def test_a_pipe_of_a_hook_works_alone(env: dict[str, str]) -> None:
+    """Nobody has looked at any pane: what the agent said is a verdict, and its evidence is not dropped."""
+    step = f"{sys.executable} -m fleettools.commands"
+    line = f"{step}.hook --agent claude | {step}.resolve | {step}.correlate -q"
+    done = subprocess.run(
+        ["sh", "-c", line], input=json.dumps(FAILED).encode(), env=env, cwd=env["HOME"], capture_output=True, timeout=60
+    )
+    found = [json.loads(row) for row in done.stdout.splitlines()]
+    assert [(one["type"], one.get("cause")) for one in found] == [
+        ("signal", "overload"), ("verdict", "overload"), ("unmapped", None)
+    ], done.stderr  # fmt: skip
+
+
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b"\xff", b"[" * 100_000, b'"' + b"x" * (17 << 20) + b'"'])
 def test_what_is_no_payload_is_said_and_posted_in_silence(data: bytes, env: dict[str, str]) -> None:
     status, out, err = hook(env, "--agent", "claude", data=data)

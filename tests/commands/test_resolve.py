@@ -324,3 +324,33 @@ def test_a_failure_in_words_that_no_list_knows_is_said_once_a_store(desk: Desk) 
             said.append(desk.run("resolve", stdin=lines(look)).said)
     assert [bool(text) for text in said] == [False, True, False, False, False, True]
     assert "claude: a failure in words that no list knows" in said[1] and "\x1b" not in said[1]
+
+
+@pytest.mark.parametrize("seat", [{}, {"server": None, "target": None}], ids=["a pane that nobody knows", "no pane"])
+def test_a_hooks_word_alone_is_a_verdict_of_nobodys_profile(desk: Desk, seat: dict[str, Any]) -> None:
+    """So that `fleet-hook < payload | fleet-resolve | fleet-correlate` says what it is worth, and again the same."""
+    words = [signal("begin", prompt="p", **seat), signal("failure", 5, prompt="p", cause="overload", **seat)]
+    seen = desk.pipe(words * 2, "resolve", "correlate")
+    verdicts = [record for record in seen if record["type"] == "verdict"]
+    assert [record["outcome"] for record in verdicts] == ["working", "backend_error"] * 2
+    assert len({record["event"] for record in verdicts}) == 1
+    assert {record["cause"] for record in verdicts[1::2]} == {"overload"}
+    assert [record["reason"][:24] for record in seen if record["type"] == "unmapped"] == ["the pane has no profile;"]
+    assert members(desk) == {}
+
+
+def test_a_word_of_a_lead_or_of_a_log_makes_no_verdict_of_its_own(desk: Desk) -> None:
+    lead = {"type": "verdict", "ts": stamp(NOON), "role": "lead", "outcome": "idle", "server": SERVER, "target": "%3"}
+    words = [signal("failure", 5), signal("failure", 6, target="%8", source="log")]
+    assert desk.pipe([lead, *words], "resolve") == [lead, *words]
+
+
+def test_stored_signals_replay_to_the_same(desk: Desk) -> None:
+    day = [
+        verdict("working", at=0),
+        signal("failure", 5, cause="overload"),
+        verdict("backend_error", 6, cause="unknown"),
+    ]
+    first = desk.run("resolve", "--state", "memory:", stdin=lines(*day)).records
+    assert desk.run("resolve", "--state", "memory:", stdin=lines(*day)).records == first
+    assert len({record["event"] for record in first if record["type"] == "verdict"}) == 1

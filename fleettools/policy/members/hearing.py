@@ -4,6 +4,7 @@ By time: a word belongs to the turn that had begun when it was said, and the scr
 agent says it, by as much as lies between two looks. The agent's own id of a prompt goes before all that.
 """
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -81,13 +82,23 @@ def _hear(member: MemberState, signal: records.Signal, settled: Settled, now: Mo
 
 def verdict(member: MemberState, signal: records.Signal) -> records.Verdict:
     """What the agent said of its turn, as a verdict of the member."""
+    return _verdict(signal, records.who(records.Verdict, member) | {"role": "member"})
+
+
+def alone(signal: records.Signal) -> records.Verdict:
+    """What an agent said of its turn where nobody knows a member; its words of one prompt are one event."""
+    seat = {"server": signal.server, "target": signal.target, "agent": signal.agent}
+    turn = signal.id if signal.prompt is None else f"{signal.session or ''}.{signal.prompt}"
+    return _verdict(signal, seat | {"event": turns.event_of(signal.server, signal.target, f"said-{turn}", 1)})
+
+
+def _verdict(signal: records.Signal, seat: Mapping[str, Any]) -> records.Verdict:
     cause = signal.cause or "unknown"
     failed: records.Outcome = "exhausted" if cause in USED_UP else "backend_error"
     outcomes: dict[str, records.Outcome] = {"begin": "working", "end": "completed", "blocked": "blocked"}
     is_failure = signal.said == "failure"
-    seat: dict[str, Any] = records.who(records.Verdict, member)
     return records.Verdict(
-        ts=signal.ts, boot=signal.boot, up=signal.up, **seat, role="member", at=signal.ts,
+        ts=signal.ts, boot=signal.boot, up=signal.up, **seat, at=signal.ts,
         outcome=outcomes.get(signal.said, failed),
         reason=f"the agent itself says that its turn {WHY.get(signal.said, '')}",
         line=(signal.text or "")[:LONGEST] or None,
