@@ -348,6 +348,36 @@ def test_a_lead_on_the_cooling_credential_is_told_when_that_is_over(server: Serv
     assert done.returncode == 0
 
 
+def nearly(server: Server, **more: Any) -> bytes:
+    now = datetime.now(UTC)
+    record = {"type": "nearly", "ts": iso(now), "id": "n1", "credentialId": "team-a", "window": "five_hour"}
+    record |= {"usedPercent": 81, "resetsAt": iso(now + timedelta(hours=1))}
+    return json.dumps(record | more).encode() + b"\n"
+
+
+def iso(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def test_a_lead_is_told_that_its_own_credential_is_nearly_used_up_and_of_no_other(server: Server) -> None:
+    (server.folder / "fleetd.yaml").write_text(
+        "profiles: {p: {agent: claude, credentialId: team-a}, q: {agent: claude, credentialId: team-b}}\n"
+    )
+    pane, log = lead(server, "log", profile="p")
+    seats = [("%77", "q", pane), (pane, "p", None), ("%78", "p", None)]
+    members = [
+        json.loads(verdict(server, "idle", target=target, profile=profile, lead=led)) for target, profile, led in seats
+    ]
+    known = server.run("resolve", stdin=b"".join(json.dumps(one).encode() + b"\n" for one in members))
+    assert known.returncode == 0, known.stderr
+    past = iso(datetime.now(UTC) - timedelta(seconds=1))
+    given = nearly(server) + nearly(server, id="n2", credentialId="team-b") + nearly(server, id="n3", resetsAt=past)
+    done = server.run("notify", stdin=given * 2)
+    assert {(d["id"], d["target"], d["outcome"]) for d in deliveries(done.stdout)} == {("n1", pane, "submitted")}
+    (text,) = submits(log)
+    assert "credential team-a has used 81 % of its five_hour window, until " in text
+
+
 def test_a_ticket_waits_while_the_leads_own_credential_is_out(server: Server) -> None:
     (server.folder / "fleetd.yaml").write_text("profiles: {p: {agent: claude, credentialId: team-a}}\n")
     pane, log = lead(server, "log", profile="p")

@@ -95,6 +95,12 @@ def test_what_a_record_tells(record: records.Record, leads: list[str], people: l
     assert all(item.record and item.record["type"] and item.is_alert for item in sent)
 
 
+def test_what_is_nearly_used_up_is_told_to_a_lead_that_spends_it_and_no_other() -> None:
+    (item,) = news.items_of(NEARLY, NOW, [LEAD])
+    assert (item.id, item.target, item.about.kind, item.about.window) == ("n", "%1", "nearly", "5h")
+    assert news.items_of(INCIDENT, NOW, [records.LeadPane(server=SERVER, target="%9")])[0].target == "%1"
+
+
 def test_each_alert_is_told_what_it_asked_for() -> None:
     audiences = [Audience("a", {"incident"}), Audience("b", {"ended"}), Audience("c", {"incident", "ended"})]
     assert [item.target for item in news.alerts_of(INCIDENT, audiences, "h", NOW)] == ["alert:a", "alert:c"]

@@ -126,6 +126,13 @@ def find(members: Iterable[MemberState], target: str, server: str | None) -> Mem
     return found[0] if found else None
 
 
+def leads(members: Iterable[MemberState]) -> list[MemberState]:
+    """Those members that are leads of others, and live."""
+    known = [member for member in members if member.state != "released" and not member.gone]
+    led = {(member.server, member.lead) for member in known}
+    return [member for member in known if (member.server, member.target) in led]
+
+
 def is_member(seen: records.Verdict) -> bool:
     """Whether a verdict is about a member: it sits in a pane and says so, or carries a member's profile or name."""
     if seen.server is None or seen.target is None or seen.role == "lead":

@@ -12,6 +12,7 @@ from fleettools.policy.notices.outbox import ALERT, OPEN, TELL_OVER_MS, Item
 from fleettools.records import NoticeItem
 
 AGAIN_MS = 600_000  # what follows so soon on the one before is told as "again"
+UNDATED_MS = 1_800_000  # what is nearly used up without a reset time is news for so long
 _FAILURES = frozenset({"failed", "backend_error", "exhausted"})
 
 
@@ -22,8 +23,11 @@ class Audience(NamedTuple):
     kinds: Collection[str]
 
 
-def items_of(record: records.Record, now_ms: int) -> list[Item]:
-    """An item for each lead that a record concerns; raises BadInput when one of its times is none."""
+def items_of(record: records.Record, now_ms: int, spenders: Iterable[records.LeadPane] = ()) -> list[Item]:
+    """An item for each lead that a record concerns; raises BadInput when one of its times is none.
+
+    `spenders`: the leads that themselves spend the record's credential; they are told when it is nearly used up.
+    """
     made = records.to_ms(record.ts)
 
     def item(name: str, server: str, target: str, about: NoticeItem) -> Item:
@@ -32,6 +36,9 @@ def items_of(record: records.Record, now_ms: int) -> list[Item]:
     if isinstance(record, records.Outage):
         about = about_of(record)
         return [item(record.id, lead.server, lead.target, about) for lead in record.leads] if about else []
+    if isinstance(record, records.Nearly):
+        nearly = about_of(record)
+        return [item(record.id, lead.server, lead.target, nearly) for lead in spenders] if nearly else []
     if isinstance(record, records.Unmapped) and record.server and record.lead:
         return [item(record.id, record.server, record.lead, _unmapped(record))]
     if isinstance(record, records.Verdict) and record.server and record.lead and record.role != "lead":

@@ -15,7 +15,8 @@ from fleettools.policy.accounts.credential import (
     credential_key,
     quarantined_seconds,
 )
-from fleettools.policy.members.roster import MemberState, member_key
+from fleettools.policy.members import roster
+from fleettools.policy.members.roster import MEMBERS, MemberState, member_key
 from fleettools.policy.members.tickets import TicketState, ticket_key
 from fleettools.policy.notices import news, nudge, outbox
 from fleettools.policy.notices.outbox import Item, Standing
@@ -97,6 +98,9 @@ class Outbox:
             ticket = read(self._store, ticket_key(about.ticket), TicketState)
             settled = "its outcome was collected" if ticket and ticket.collected_ms else ""
             return Standing(settled=settled, out=not settled and self._is_out(credential, now))
+        if about.kind == "nearly" and not item.is_alert:
+            over = now.ms >= (about.resets_ms or item.made_ms + news.UNDATED_MS)
+            return Standing(settled="its window has reset" if over else "")
         if about.kind == "blocked" and about.member:
             heard = self._outcome_of(item.server, about.member)
             if not heard:
@@ -104,6 +108,14 @@ class Outbox:
                 heard = member.state if member else "blocked"
             return Standing(settled="" if heard == "blocked" else "its question is answered")
         return Standing()
+
+    def spenders(self, credential: str) -> list[records.LeadPane]:
+        """The leads that themselves spend a credential."""
+        members = [member for _, member in read_all(self._store, MEMBERS, MemberState)]
+        return [
+            records.LeadPane(server=lead.server, target=lead.target)
+            for lead in roster.leads(members) if self._rules.fleet.credential_of(lead.profile) == credential
+        ]  # fmt: skip
 
     def elsewhere(self, about: NoticeItem) -> str | None:
         """Another profile of the same agent that is free, when the credential that this is about stays out for long."""

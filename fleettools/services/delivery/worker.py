@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from fleettools import records
 from fleettools.errors import BadConfig, FleetError, UsageError
@@ -19,6 +19,8 @@ from fleettools.services.delivery.ways import To, Way
 from fleettools.services.owner import Ownership
 from fleettools.services.ports import Clock, Messages
 from fleettools.services.store import Store
+
+T = TypeVar("T")
 
 TICK = 1.0
 TOGETHER = 0.05  # seconds in which what comes is told together
@@ -79,7 +81,12 @@ class Worker:
     def accept(self, record: records.Record) -> None:
         """Keep what a record asks to tell; the store has it then. Raises BadInput when one of its times is none."""
         now = self._doors.clock.now_ms()
-        items = [*news.items_of(record, now), *news.alerts_of(record, self._plan.audiences, self._plan.host, now)]
+        spenders: list[records.LeadPane] = []
+        if isinstance(record, records.Nearly):
+            credential = record.credential_id
+            spenders = self._in_store(lambda box: box.spenders(credential))
+        told = news.items_of(record, now, spenders)
+        items = [*told, *news.alerts_of(record, self._plan.audiences, self._plan.host, now)]
         if isinstance(record, records.Verdict) and record.server and record.target:
             with self._lock:
                 self._answered[record.server, record.target] = record.outcome
@@ -93,11 +100,14 @@ class Worker:
     def _keep(self, items: list[Item]) -> None:
         if self._plan.dry_run:
             self._new += items
-            return None
+        else:
+            self._in_store(lambda box: box.add(items))
+
+    def _in_store(self, work: Callable[[Outbox], T]) -> T:
         while True:
             try:
                 # A deadly signal ends a wait for a store that is away.
-                return self._loop.call(lambda: self._open().add(items), lambda: self._doors.clock.sleep(0))
+                return self._loop.call(lambda: work(self._open()), lambda: self._doors.clock.sleep(0))
             except (BadConfig, UsageError):
                 raise
             except FleetError as error:
