@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable
 from itertools import compress, repeat
 
-from fleettools.screens import apart, bars, composer, overlays
+from fleettools.screens import apart, bars, composer, overlays, tail
 from fleettools.screens.items import BARE, WORDS, Asked, Item, parse
 from fleettools.screens.lazy import Lazy
 from fleettools.screens.look import Look, Prompt, compiled
-from fleettools.screens.sgr import Ink, hue, is_red, is_warm, lines_of, pieces, several_hues, squeezed
+from fleettools.screens.sgr import Ink, carried, hue, is_red, is_warm, lines_of, pieces, several_hues, squeezed
 
 MODELS = frozenset({"reply", "tool", "busy", "retry", "error"})  # items that no local command is answered with
 MARGIN = 8  # how much shorter a line may look than it is, for its wide letters
@@ -22,10 +22,18 @@ class Screen:
         self.text = text
         self.look = look
         self.coloured = "\x1b[" in text
+        self._read(tail.begins(text, look))
+        if self.skipped and not self.prompts:
+            self._read(0)
+
+    def _read(self, at: int) -> None:
+        """Read the rows from an offset of the text on."""
+        self._at, self.skipped = at, self.text.count("\n", 0, at)
+        self._raw: list[str] | None = None
         self._inked: dict[int, list[tuple[str, Ink]]] = {}
-        self.lines = _without_bar(lines_of(text), look.scrollbar) if look.scrollbar else lines_of(text)
-        self.frame = composer.find(self.lines, look.composer)
-        self.cover = overlays.find(self.lines, self.frame, look)
+        self.lines = self._lines(self.text[at:])
+        self.frame = composer.find(self.lines, self.look.composer)
+        self.cover = overlays.find(self.lines, self.frame, self.look)
         if self.cover and self.cover.kind == "dialog":
             self.frame = None  # the field of a dialog, if anything
         self.end = self._end()
@@ -35,6 +43,9 @@ class Screen:
         commanded = "/" in [asked.text[:1] for asked in self.asked]
         self.prompts = self._real(self.asked) if commanded else self.asked
         self.start = self.prompts[-1].after if self.prompts else 0  # the first row of the block
+
+    def _lines(self, text: str) -> list[str]:
+        return _without_bar(lines_of(text), self.look.scrollbar) if self.look.scrollbar else lines_of(text)
 
     def _all_asked(self) -> list[Asked]:
         """What a person has typed, as the agent draws it, from above."""
@@ -51,10 +62,12 @@ class Screen:
         end = self.cover.top if self.cover else self.frame.top if self.frame else len(self.lines)
         return overlays.above_hints(self.lines, end, len(self.lines[self.frame.top])) if self.frame else end
 
-    @Lazy
+    @property
     def raw(self) -> list[str]:
-        """The physical lines with their colours."""
-        return self.text.split("\n")
+        """The physical lines with their colours; the first also with the ink that reaches it from above."""
+        if self._raw is None:
+            self._raw = (carried(self.text, self._at) + self.text[self._at :]).split("\n")
+        return self._raw
 
     @property
     def footer(self) -> list[str]:
@@ -119,7 +132,9 @@ class Screen:
     @property
     def marked_above(self) -> bool:
         """Whether a turn before the last one shows the agent's mark of its end."""
-        above = parse(self.lines, 0, self.prompts[-1].row, self.look, self.margin) if self.prompts else []
+        lines = self._lines(self.text) if self.skipped else self.lines
+        end = self.prompts[-1].row + self.skipped if self.prompts else 0
+        above = parse(lines, 0, end, self.look, self.margin)
         return any(item.kind in ("done", "end") for item in above)
 
     def _parse(self, start: int, end: int) -> list[Item]:

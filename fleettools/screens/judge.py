@@ -154,13 +154,14 @@ def _outcome(case: Case) -> Outcome:
 
 def _seen(screen: Screen) -> list[str]:
     """What of the screen was judged: composer, prompt, and the items of the block."""
-    frame = f"rows {screen.frame.top + 1} to {screen.frame.bottom}" if screen.frame else "not found"
-    asked = f"row {screen.prompts[-1].row + 1}" if screen.prompts else "not on the screen"
+    above = screen.skipped
+    frame = f"rows {above + screen.frame.top + 1} to {above + screen.frame.bottom}" if screen.frame else "not found"
+    asked = f"row {above + screen.prompts[-1].row + 1}" if screen.prompts else "not on the screen"
     notes = [f"composer {frame}; last prompt {asked}"]
     if screen.cover:
-        notes.append(f"a {screen.cover.kind} lies over it from row {screen.cover.top + 1} on")
+        notes.append(f"a {screen.cover.kind} lies over it from row {above + screen.cover.top + 1} on")
     for item in screen.items[-4:]:
-        notes.append(f"item {item.kind}, row {item.row + 1}: {scrubbed(item.lines[0].strip())[:100]}")
+        notes.append(f"item {item.kind}, row {above + item.row + 1}: {scrubbed(item.lines[0].strip())[:100]}")
     return notes + evidence.near_misses(screen)
 
 

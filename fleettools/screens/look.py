@@ -252,6 +252,14 @@ class Look(Wordings, dict=True, kw_only=True):
         return found
 
     @cached_property
+    def glyphs(self) -> tuple[str, ...]:
+        """What a line with a prompt begins with, spaces aside; () where the lines around it have a say, too."""
+        plain = not (self.bars or self.apart) and all(prompt.starts and not prompt.above for prompt in self.prompts)
+        return (
+            tuple(dict.fromkeys(start.strip() for prompt in self.prompts for start in prompt.starts)) if plain else ()
+        )
+
+    @cached_property
     def greeting(self) -> re.Pattern[str]:
         """Matches a line of the banner."""
         return any_of(self.banner)

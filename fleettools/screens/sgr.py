@@ -22,8 +22,7 @@ _NAMED: tuple[RGB, ...] = (
 
 def lines_of(text: str) -> list[str]:
     """The lines of a text without colours, stripped at their ends, no blank ones last, spaces and emoji plain."""
-    if "\x1b" in text:
-        text = ESCAPE.sub("", text)
+    text = without_colours(text)
     if "\xa0" in text:
         text = text.replace("\xa0", " ")
     for selector in ("\ufe0e", "\ufe0f"):
@@ -31,6 +30,17 @@ def lines_of(text: str) -> list[str]:
             text = text.replace(selector, "")
     text = text.rstrip()
     return list(map(str.rstrip, text.split("\n"))) if text else []
+
+
+def without_colours(text: str) -> str:
+    """The text without its escape sequences."""
+    return ESCAPE.sub("", text) if "\x1b" in text else text
+
+
+def carried(text: str, at: int) -> str:
+    """The sequences that set the ink which reaches a place in a text from above."""
+    reset = max(text.rfind("\x1b[0m", 0, at), text.rfind("\x1b[m", 0, at), 0)
+    return "".join(match[0] for match in _PIECE.finditer(text, reset, at))
 
 
 def squeezed(text: str) -> str:

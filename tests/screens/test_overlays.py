@@ -46,7 +46,7 @@ class Shown:
         screen, rows = Screen(text, look), text.rstrip().split("\n")
         frame = screen.frame
         self.framed = frame is not None and screen.cover is None
-        top, bottom = (frame.top, frame.bottom) if frame else (0, 0)
+        top, bottom = (screen.skipped + frame.top, screen.skipped + frame.bottom) if frame else (0, 0)
         self.above, self.composer, self.below = rows[:top], rows[top:bottom], rows[bottom:]
 
     def typed(self, words: str) -> list[str]:
