@@ -1,7 +1,8 @@
 #!/bin/sh
-# Tells people through Apprise (https://github.com/caronc/apprise), which knows a hundred services. In fleetd.yaml:
+# Tells people through Apprise (https://github.com/caronc/apprise), which knows a hundred services. Keep it with
+# `fleetd sample alert-apprise.sh > ~/.config/fleettools/alert-apprise.sh`, and in fleetd.yaml:
 #
-#     alerts: [{name: people, exec: sh /path/to/alert-apprise.sh}]
+#     alerts: [{name: people, exec: sh ~/.config/fleettools/alert-apprise.sh}]
 #
 # The services stand in Apprise's own configuration (~/.config/apprise.yml), or in $APPRISE_URLS. A status that is not 0
 # makes fleettools try again, with growing pauses, for a day.

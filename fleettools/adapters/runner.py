@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -16,6 +16,18 @@ class Answer(NamedTuple):
     taken: bool
     reason: str
     maybe: bool = False
+
+
+def ask(words: Sequence[str], seconds: float = SECONDS) -> Answer:
+    """Run a program; whether it ended well, and if not, the last thing that it said."""
+    try:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False)
+    except OSError as error:
+        return Answer(False, f"it cannot be started ({error.strerror})")
+    except subprocess.TimeoutExpired:
+        return Answer(False, f"it did not end within {seconds:g} s", maybe=True)
+    said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+    return Answer(done.returncode == 0, said[-1].rstrip(".") if said else f"it ended with status {done.returncode}")
 
 
 def run(command: str, given: bytes, env: Mapping[str, str], seconds: float = SECONDS) -> Answer:

@@ -1,5 +1,6 @@
 """fleetd: the pipe of all stages, kept up; and what surrounds it: set up, checked or shown."""
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -45,10 +46,10 @@ def main(ctx: Context, what: str, **options: Any) -> Exit | int | None:
 
     \b
     run     (the default) until TERM or ^C, or with --once for one look
-    init    look around, show the agents that run, and write a configuration
-    check   look over the configuration and the surroundings, each fault with its mend
-    sample  print a sample: a configuration, a unit, a crontab, a script; without a name, what there is
-    demo    show an outage and what becomes of it, on a tmux server of its own
+    init    look around, show the agents that run, write a configuration
+    check   look over configuration and surroundings, each fault with its mend
+    sample  print a configuration, unit, crontab or script; without a name, all
+    demo    show an outage and what becomes of it, on a tmux of its own
     """
     _fit(what, options)
     does: dict[str, Callable[[Context, dict[str, Any]], Exit | int | None]] = {
@@ -94,8 +95,10 @@ def _init(ctx: Context, options: dict[str, Any]) -> Exit:
     from fleettools.adapters.tmux import Tmux
     from fleettools.commands.setup.init import init
 
-    wishes = Wishes(*(options[name] for name in INIT))
-    return init(ctx, wishes, Tmux(options["socket_path"], options["socket_name"]))
+    tmux = Tmux(options["socket_path"], options["socket_name"])
+    named = options["socket_path"] or options["socket_name"] or os.environ.get("FLEET_TMUX_SOCKET")
+    wishes = Wishes(*(options[name] for name in INIT))._replace(server=("-S", tmux.socket) if named else ())
+    return init(ctx, wishes, tmux)
 
 
 def _check(ctx: Context, options: dict[str, Any]) -> Exit:

@@ -56,32 +56,43 @@ def found(processes: Iterable[Process], agents: Mapping[str, Agent]) -> Found | 
     return None
 
 
-def account(sources: Iterable[Source], env: Mapping[str, str], read: Callable[[str], Any]) -> str | None:
-    """The fingerprint of the account that a process spends, None when it cannot be told.
+class Account(NamedTuple):
+    """Whose account a process spends: its fingerprint, and where a person finds it: a file, or variables (`$KEY`)."""
+
+    digits: str
+    told_by: str
+
+
+def account(sources: Iterable[Source], env: Mapping[str, str], read: Callable[[str], Any]) -> Account | None:
+    """The account that a process spends, None when it cannot be told.
 
     `env` is the environment of the process; `read` gives the JSON value of a file, None when it cannot be read.
     """
-    for source in sources:
-        said = _said(source, env, read)
-        if said:
-            return fingerprint(said)
-    if not list(sources):
-        said = _variables(PROVIDER_KEYS, env)
-    return fingerprint(said) if said else None
+    known = list(sources)
+    for source in known:
+        if found := _variables(source.env, env) if source.file is None else _filed(source, env, read):
+            return found
+    return None if known else _variables(PROVIDER_KEYS, env)
 
 
-def _said(source: Source, env: Mapping[str, str], read: Callable[[str], Any]) -> str:
-    if source.file is None:
-        return _variables(source.env, env)
-    path = place(source.file, env)
+def _filed(source: Source, env: Mapping[str, str], read: Callable[[str], Any]) -> Account | None:
+    path = place(source.file or "", env)
     value = read(path) if path else None
     for key in source.at:
         value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, str) else ""
+    if not isinstance(value, str) or not value:
+        return None
+    home = env.get("HOME", "").rstrip("/")
+    shown = f"~{path.removeprefix(home)}" if home and path.startswith(f"{home}/") else path
+    return Account(fingerprint(value), shown)
 
 
-def _variables(wanted: Iterable[str], env: Mapping[str, str]) -> str:
-    return "\0".join(f"{name}={env[name]}" for name in wanted if env.get(name))
+def _variables(wanted: Iterable[str], env: Mapping[str, str]) -> Account | None:
+    there = [name for name in wanted if env.get(name)]
+    if not there:
+        return None
+    digits = fingerprint("\0".join(f"{name}={env[name]}" for name in there))
+    return Account(digits, " ".join(f"${name}" for name in there))
 
 
 def place(template: str, env: Mapping[str, str]) -> str:

@@ -44,6 +44,7 @@ class _Known(NamedTuple):
     pane_pid: int
     agent: Found
     seat: Seat
+    told_by: str | None
 
 
 def agents(looks: Iterable[Look]) -> dict[str, Agent]:
@@ -84,6 +85,10 @@ class Finder:
         self._known = known
         return {pane: each.seat for pane, each in known.items()}
 
+    def told_by(self, pane: str) -> str | None:
+        """Where the account of a member was told from at the last look; None when it could not be told."""
+        return self._known[pane].told_by if pane in self._known else None
+
     def _here(self, row: Row, processes: Sequence[Process], agents: Mapping[str, Agent]) -> _Known | None:
         before = self._known.get(row.id)
         if before and before.pane_pid != row.pid:
@@ -96,4 +101,5 @@ class Finder:
             return before
         accounts = self._doors.accounts
         spends = discovery.account(agents[agent.agent].account, accounts.environment(agent.pid), accounts.read)
-        return _Known(row.pid, agent, discovery.seat(agent.agent, spends))
+        seat = discovery.seat(agent.agent, spends.digits if spends else None)
+        return _Known(row.pid, agent, seat, spends.told_by if spends else None)

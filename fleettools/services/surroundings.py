@@ -70,11 +70,21 @@ class Doors(NamedTuple):
     read: Callable[[str], str | None]
 
 
-def look(config: Config, state_url: str | None, doors: Doors) -> Iterator[Finding]:
-    """Everything around fleetd, in the order in which a person would mend it."""
+def look(config: Config | None, state_url: str | None, doors: Doors) -> Iterator[Finding]:
+    """Everything around fleetd, in the order in which a person would mend it.
+
+    Without a `config`, because it cannot be read, nothing is said of what hangs on it.
+    """
+    url = state_url or os.environ.get("FLEET_STATE")
+    if config is None:
+        yield from _locale()
+        if url:
+            yield from _store(url, doors)
+        yield from _server(doors)
+        return
+    url = url or config.state
     yield from _profiles(config, doors)
     yield from _locale()
-    url = state_url or os.environ.get("FLEET_STATE") or config.state
     yield from _store(url, doors)
     found = yield from _panes(config, doors)
     yield from _heard(config, url, found, doors)
@@ -170,18 +180,24 @@ def _environments(config: Config, agent: str) -> list[dict[str, str]]:
     return [{**os.environ, **env} for env in own or [{}]]
 
 
-def _panes(config: Config, doors: Doors) -> Generator[Finding, None, Mapping[str, seats.Seat]]:
-    """What is found around the panes; gives the seats there."""
+def _server(doors: Doors) -> Generator[Finding, None, Sequence[PaneRow] | None]:
+    """What is found of tmux; gives its panes, None when there are none to look at."""
     tmux = doors.tmux
     try:
         version = tmux.version()
         yield Finding(f"{version}, socket {tmux.socket}")
-        rows = tmux.panes()
+        return tmux.panes()
     except NoServer as error:
         yield Finding(f"{error.where}: {error.what}, so fleetd would wait for one", error.mend)
-        return {}
     except FleetError as error:
         yield Finding(f"{error.where}: {error.what}", error.mend, error.exit)
+    return None
+
+
+def _panes(config: Config, doors: Doors) -> Generator[Finding, None, Mapping[str, seats.Seat]]:
+    """What is found around the panes; gives the seats there."""
+    tmux, rows = doors.tmux, (yield from _server(doors))
+    if rows is None:
         return {}
     agents = {name: profile.agent for name, profile in config.profiles.items()}
     opted_out = tmux.having([row.id for row in rows if not row.profile_option], "@fleet_profile")
@@ -196,6 +212,9 @@ def _panes(config: Config, doors: Doors) -> Generator[Finding, None, Mapping[str
     else:
         mend = "start an agent in one, mark a pane with set-option -p @fleet_profile NAME, or fleet-spawn"
         yield Finding(f"{len(rows)} panes, no members: nothing is watched", mend)
+    if members and not leads and not config.channels:
+        mend = "set @fleet_lead on their panes, or add alerts: to the configuration (fleetd init --alert HOW)"
+        yield Finding("nobody is told of a failure: no member has a lead, and there are no alerts", mend)
     yield from (Finding(what, mend) for what, _, mend in (text.partition("; ") for text in warnings))
     yield from _leads(config, doors, rows, leads, found)
     return found

@@ -65,7 +65,21 @@ SOURCES = [
 @pytest.mark.parametrize(("sources", "said"), [row[1:] for row in SOURCES], ids=[row[0] for row in SOURCES])
 def test_an_account_is_what_the_first_source_says(sources: list[Source], said: str | None) -> None:
     account = discovery.account(sources, ENV, FILES.get)
-    assert account == (said and discovery.fingerprint(said))
+    assert (account and account.digits) == (said and discovery.fingerprint(said))
+
+
+TOLD_BY = [
+    ("variables", [Source(env=("KEY", "NONE", "DIR"))], "$KEY $DIR"),
+    ("a file below the home", [Source(file="~/a.json", at=("who", "id"))], "~/a.json"),
+    ("a file elsewhere", [Source(file="${DIR:-~}/a.json", at=("who", "id"))], "/other/a.json"),
+]
+
+
+@pytest.mark.parametrize(("sources", "place"), [row[1:] for row in TOLD_BY], ids=[row[0] for row in TOLD_BY])
+def test_a_person_is_shown_where_an_account_was_told_from(sources: list[Source], place: str) -> None:
+    account = discovery.account(sources, ENV, FILES.get)
+    assert account is not None
+    assert account.told_by == place
 
 
 def test_an_agent_without_sources_is_told_apart_by_the_keys_of_providers() -> None:
@@ -117,7 +131,8 @@ HOMES = [
 def test_an_agents_own_file_names_the_account(agent: str, env: dict[str, str], path: str, value: Any) -> None:
     look = agentfiles.load(agent)
     assert look is not None
-    assert discovery.account(look.account, env, {path: value}.get) == discovery.fingerprint("u1")
+    account = discovery.account(look.account, env, {path: value}.get)
+    assert (account and account.digits) == discovery.fingerprint("u1")
 
 
 KEYS = [

@@ -85,6 +85,45 @@ def test_with_nobody_there_marks_give_an_example_that_reads(tmp_path: Path) -> N
     assert configfile.load(str(tmp_path / "fleetd.yaml")).profiles.keys() == {"claude-a"}
 
 
+def test_profiles_of_one_account_share_a_credential_and_one_profile_of_two_is_said(tmp_path: Path) -> None:
+    found = [
+        Proposed("%1", "w:0.0", "claude", "~/.claude.json", "api", "claude-1f9a03", marked=True),
+        Proposed("%2", "w:0.1", "claude", "~/.claude.json", "docs", "claude-1f9a03", marked=True),
+    ]
+    (tmp_path / "fleetd.yaml").write_text(proposal.written(found, [], marks=True))
+    profiles = configfile.load(str(tmp_path / "fleetd.yaml")).profiles
+    assert {name: one.credential_id for name, one in profiles.items()} == {
+        "api": "claude-1f9a03",
+        "docs": "claude-1f9a03",
+    }
+    assert list(proposal.mixed(found)) == []
+    other = Proposed("%3", "w:0.2", "claude", "$ANTHROPIC_API_KEY", "docs", "claude-77ab01", marked=True)
+    (said,) = proposal.mixed([*found, other])
+    assert said.startswith("profile docs: its panes spend claude-1f9a03, claude-77ab01; give each")
+
+
+MENDS = [
+    ("a known way that is missing here", "mail", "it needs mail;"),
+    ("a desktop that is missing here", "desktop", "it needs notify-send or terminal-notifier in a graphical session;"),
+    ("an address without its scheme", "ntfy.sh/mine", "an address begins with its scheme: https://ntfy.sh/mine"),
+    ("an address with a port", "10.0.0.1:80/x", "an address begins with its scheme: https://10.0.0.1:80/x"),
+    ("nothing known", "pigeon", "give apprise, an https:// address or exec:COMMAND"),
+    ("a scheme that is none", "htps://ntfy.sh/x", "give apprise, an https:// address or exec:COMMAND"),
+]
+
+
+@pytest.mark.parametrize(("said", "begins"), [row[1:] for row in MENDS], ids=[row[0] for row in MENDS])
+def test_what_is_no_channel_comes_with_what_to_write(said: str, begins: str) -> None:
+    assert proposal.mend(said, [Channel("apprise", exec="apprise")]).startswith(begins)
+
+
+@pytest.mark.parametrize("alerts", [[], [DESK]])
+def test_no_line_of_the_file_is_wider_than_a_small_terminal(alerts: list[Channel]) -> None:
+    for marks in (True, False):
+        lines = proposal.written(FOUND, alerts, marks).splitlines()
+        assert max(map(len, lines)) <= 82
+
+
 UNIT = """\
 # A user's service: copy it to ~/.config/systemd/user/, then more.
 # `loginctl enable-linger` keeps it up.
@@ -99,3 +138,8 @@ def test_the_unit_starts_the_very_program_on_the_very_path() -> None:
     assert "ExecStart=/opt/100%%/fleetd run\n" in made
     assert 'Environment="PATH=/a:/b\\1"\n' in made
     assert made.startswith("# `loginctl")
+
+
+def test_the_unit_is_given_the_options_that_fleetd_needs() -> None:
+    made = proposal.unit(UNIT, "/opt/my tools/fleetd", "/a", ["-c", "'/etc/my 1%.yaml'"])
+    assert "ExecStart='/opt/my tools/fleetd' -c '/etc/my 1%%.yaml' run\n" in made

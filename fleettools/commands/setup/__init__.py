@@ -5,7 +5,10 @@ from typing import NamedTuple
 
 
 class Wishes(NamedTuple):
-    """What the command line asks for. `alerts`: each a channel's name, an address, or a command behind `exec:`."""
+    """What the command line asks for. `alerts`: each a channel's name, an address, or a command behind `exec:`.
+
+    `server`: the options that name the tmux server, none for the default one.
+    """
 
     yes: bool = False
     dry_run: bool = False
@@ -13,3 +16,4 @@ class Wishes(NamedTuple):
     lead: str | None = None
     alerts: Sequence[str] = ()
     service: bool = False
+    server: Sequence[str] = ()

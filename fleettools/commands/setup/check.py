@@ -26,7 +26,7 @@ def check(ctx: Context, state_url: str | None, tmux: Tmux, try_alerts: bool) -> 
 
     With `try_alerts` each alert that is configured is sent a test.
     """
-    read, found = Config(), []
+    read, found = None, []
     place = configfile.located(ctx.config_path)
     finder = None
     try:
@@ -36,7 +36,7 @@ def check(ctx: Context, state_url: str | None, tmux: Tmux, try_alerts: bool) -> 
         found = [Finding(str(each), status=each.exit) for each in (error, *error.also)]
     doors = Doors(agentfiles, shapes.nearest, open_store, default_path, tmux, finder, files.read)
     found += surroundings.look(read, state_url, doors)
-    found += _tried(read) if try_alerts else []
+    found += _tried(read) if try_alerts and read else []
     found.sort(key=_rank)
     if ctx.json:
         made = [{"grade": GRADES[_rank(one)][0], "what": one.what, "mend": one.mend or None} for one in found]
@@ -44,7 +44,9 @@ def check(ctx: Context, state_url: str | None, tmux: Tmux, try_alerts: bool) -> 
     else:
         lines = [_summary(found), f"configuration {place or '(none: the defaults hold; fleetd init writes one)'}"]
         lines += map(str, found)
-        if ctx.messages.level >= 0 and not any(one.status == Exit.BAD_CONFIG for one in found):
+        # On a terminal they would push what is wrong off the screen.
+        sound = not any(one.status == Exit.BAD_CONFIG for one in found)
+        if read and sound and ctx.messages.level >= (1 if os.isatty(1) else 0):
             lines += ["", "the keys:", *(f"  {key}" for key in key_table(read))]
         coloured = os.isatty(1) and not os.environ.get("NO_COLOR")
         for line in map(printable, lines):

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import click
 
-from fleettools.adapters import accounts, agentfiles, configfile, files, samples
+from fleettools.adapters import accounts, agentfiles, configfile, files
 from fleettools.adapters.streams import printable
 from fleettools.adapters.terminals import Terminals
 from fleettools.adapters.tmux import PaneRow, Tmux
 from fleettools.cli import Context
-from fleettools.commands.setup import Wishes
+from fleettools.commands.setup import Wishes, service
 from fleettools.errors import Exit, NoServer, UsageError
 from fleettools.policy import proposal
 from fleettools.policy.members import seats
@@ -30,22 +30,25 @@ def init(ctx: Context, asked: Wishes, tmux: Tmux) -> Exit:
     if asked.lead and not asked.mark:
         raise UsageError("--lead goes with --mark", "members know their lead by an option of their pane")
     say = _Say(ctx)
-    rows = _rows(say, tmux)
-    found = _found(rows, asked.lead)
-    _show(say, found)
     known = proposal.channels([name for name, _, _ in proposal.COMMANDS if shutil.which(name)], _graphical())
     chosen = [_channel(said, known) for said in asked.alerts]
+    found = _found(_rows(say, tmux), asked.lead)
+    _show(say, found)
+    for what in proposal.mixed(found):
+        ctx.messages.warn(what)
     if terminal and not chosen:
         chosen = _ask_for_alerts(known)
-    mark = asked.mark or (terminal and bool(found) and _confirmed("Name the members' profiles by marking their panes?"))
+    # Whoever has marked them all has named their profiles, too.
+    mark = asked.mark or (bool(found) and all(one.marked for one in found))
+    mark = mark or (terminal and bool(found) and _confirmed("Name the members' profiles by marking their panes?"))
     text = proposal.written(found, chosen, mark)
     path = _path(ctx.config_path)
     if asked.dry_run:
         say(f"{path} would be:", "", text.rstrip())
-        _service(say, dry_run=True) if asked.service else None
-        return Exit.OK
+        return service.install(say, _options(path, asked), dry_run=True) if asked.service else Exit.OK
     if os.path.lexists(path) and not (terminal and _confirmed(f"{path} exists. Replace it?")):
-        ctx.messages.error(f"{path} exists already, and stays as it is; remove it, or name another file with -c")
+        mend = "add what --dry-run shows, remove it, or name another file with -c"
+        ctx.messages.error(f"{path} exists already, and stays as it is; {mend}")
         return Exit.NO
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     files.replace(path, text.encode())
@@ -53,11 +56,18 @@ def init(ctx: Context, asked: Wishes, tmux: Tmux) -> Exit:
     say(f"wrote {path}")
     if mark:
         _mark(say, tmux, found)
+    options = _options(path, asked)
+    if chosen:
+        say(f"try the alert with: {shlex.join(['fleetd', 'check', '--alerts', *options])}")
     if asked.service or (terminal and _confirmed("Start fleetd with your session?")):
-        _service(say, dry_run=False)
-    else:
-        say("start it with: fleetd" if path == configfile.located(None) else f"start it with: fleetd -c {path}")
+        return service.install(say, options, dry_run=False)
+    say(f"start it with: {shlex.join(['fleetd', *options])}")
     return Exit.OK
+
+
+def _options(path: str, asked: Wishes) -> list[str]:
+    """What fleetd has to be told to find this configuration and this tmux server."""
+    return [*([] if path == configfile.located(None) else ["-c", path]), *asked.server]
 
 
 class _Say:
@@ -104,13 +114,12 @@ def _found(rows: list[PaneRow], lead: str | None) -> list[Proposed]:
         seat = seated.get(row.id)
         if seat is None or seat.agent is None or row.id == first:
             continue
-        found = seat.profile or seat.agent
-        account = found.removeprefix(seat.agent).removeprefix("-") or None
-        profile = row.profile_option or found
+        credential = seat.profile or seat.agent
+        profile = row.profile_option or credential
         place = f"{row.session}:{row.window_index}.{row.pane_index}"
         led = row.lead_option or first
-        marked, command = bool(row.profile_option), commands[seat.agent]
-        members.append(Proposed(row.id, place, seat.agent, account, profile, profile, led, marked, command))
+        marked, command, account = bool(row.profile_option), commands[seat.agent], one.told_by(row.id)
+        members.append(Proposed(row.id, place, seat.agent, account, profile, credential, led, marked, command))
     return members
 
 
@@ -125,16 +134,30 @@ def _show(say: _Say, found: Sequence[Proposed]) -> None:
     if not found:
         say("no agent runs in a pane now: each will be found when it starts")
         return
-    say(*proposal.table(found))
+    say(*_table(found))
     credentials = len({one.credential for one in found})
-    say("", f"{len(found)} agents on {credentials} credential{'s' if credentials > 1 else ''}")
+    agents = f"{len(found)} agent{'s' if len(found) > 1 else ''}"
+    say("", f"{agents} on {credentials} credential{'s' if credentials > 1 else ''}")
+
+
+def _table(found: Sequence[Proposed]) -> Iterable[str]:
+    """What was found; on a terminal that is too narrow for it names are shortened, and a pane's place is left out."""
+    lines = list(proposal.table(found))
+    width = shutil.get_terminal_size().columns if os.isatty(1) else 0
+    if not width or max(map(len, lines)) <= width:
+        return lines
+    from fleettools.commands.views.layout import Rows
+
+    where = proposal.HEADINGS.index("where")
+    cells = (proposal.HEADINGS, *map(proposal.row, found))
+    headings, *rows = ([*row[:where], *row[where + 1 :]] for row in cells)
+    return [line.plain for line in Rows(headings, rows, ("account", "profile", "credential")).lines(width)]
 
 
 def _channel(said: str, known: Iterable[Channel]) -> Channel:
     found = proposal.channel(said, known)
     if found is None:
-        names = ", ".join([*(one.name for one in known), "an https:// address", "'exec:COMMAND'"])
-        raise UsageError(f"--alert {said} is no way to alert anybody", f"there are {names}")
+        raise UsageError(f"--alert {said} is no way to alert anybody here", proposal.mend(said, known))
     return found
 
 
@@ -147,7 +170,7 @@ def _confirmed(question: str) -> bool:
 
 
 def _ask_for_alerts(known: Sequence[Channel]) -> list[Channel]:
-    names = ", ".join([*(one.name for one in known), "an address (ntfy, Slack, any webhook)", "exec:COMMAND", "none"])
+    names = ", ".join([*(one.name for one in known), "an address (ntfy, Slack, any webhook)", "exec:COMMAND"])
     while True:
         said = click.prompt(f"Who is told when an account fails? {names}", default="none", err=True).strip()
         if said in ("", "none"):
@@ -155,6 +178,7 @@ def _ask_for_alerts(known: Sequence[Channel]) -> list[Channel]:
         found = proposal.channel(said, known)
         if found:
             return [found]
+        click.echo(f"{said}: {proposal.mend(said, known)}", err=True)
 
 
 def _mark(say: _Say, tmux: Tmux, found: Iterable[Proposed]) -> None:
@@ -164,32 +188,3 @@ def _mark(say: _Say, tmux: Tmux, found: Iterable[Proposed]) -> None:
             options["@fleet_lead"] = one.lead
         tmux.set_options(one.pane, options)
         say(f"marked {one.pane}: {' '.join(f'{key} {value}' for key, value in options.items())}")
-
-
-def _service(say: _Say, dry_run: bool) -> None:
-    """Install the user's unit where systemd runs, else print the line for cron."""
-    program = _program()
-    if not (shutil.which("systemctl") and os.path.isdir("/run/systemd/system")):
-        say("no systemd here; for cron (crontab -e):", f"* * * * * {shlex.quote(program)} --once")
-        return
-    home = os.environ.get("XDG_CONFIG_HOME", "")
-    home = home if os.path.isabs(home) else os.path.expanduser("~/.config")
-    place = os.path.join(home, "systemd", "user", "fleetd.service")
-    with open(samples.path("fleetd.service"), encoding="utf-8") as file:
-        text = proposal.unit(file.read(), program, os.environ.get("PATH", os.defpath))
-    if dry_run:
-        say("", f"{place} would be:", "", text.rstrip())
-        return
-    if os.path.lexists(place):
-        say(f"{place} exists already, and stays as it is")
-    else:
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        files.replace(place, text.encode())
-        say(f"wrote {place}")
-    say("start it with: systemctl --user daemon-reload && systemctl --user enable --now fleetd")
-
-
-def _program() -> str:
-    """The fleetd that runs, by its whole path."""
-    beside = os.path.join(os.path.dirname(sys.executable), "fleetd")
-    return shutil.which("fleetd") or (beside if os.path.exists(beside) else "fleetd")
