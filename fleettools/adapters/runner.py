@@ -5,9 +5,12 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
+
+from fleettools.errors import CannotWrite
 
 SECONDS = 30.0
+IN_A_PIPE = 16_384  # bytes that every pipe holds before anybody reads
 
 
 class Answer(NamedTuple):
@@ -47,3 +50,28 @@ def run(command: str, given: bytes, env: Mapping[str, str], seconds: float = SEC
                 os.killpg(process.pid, signal.SIGKILL)  # whatever it has started, too
             return Answer(False, f"the command did not end within {seconds:g} s", maybe=True)
     return Answer(process.returncode == 0, f"the command ended with status {process.returncode}")
+
+
+def become(command: str, given: bytes) -> NoReturn:
+    """Go on as a shell that runs the command, with `given` on its standard input: its output and status are ours.
+
+    Raises CannotWrite when there is no place for what is given.
+    """
+    try:
+        if len(given) <= IN_A_PIPE:
+            read, write = os.pipe()
+            os.write(write, given)
+            os.close(write)
+        else:
+            import tempfile
+
+            with tempfile.TemporaryFile() as file:
+                file.write(given)
+                file.seek(0)
+                read = os.dup(file.fileno())
+        os.dup2(read, 0)
+        os.close(read)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and so would the command
+        os.execv("/bin/sh", ["/bin/sh", "-c", command])
+    except OSError as error:
+        raise CannotWrite(f"{command}: {error.strerror}", "free some space") from None

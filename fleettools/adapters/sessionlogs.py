@@ -1,9 +1,11 @@
 """The one door to agents' logs of their own sessions, and to the processes that they belong to."""
 
+import errno
 import glob
 import os
+import stat
 from contextlib import suppress
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 FOLDERS = 3  # so many of the newest folders are looked at: a session is logged under the day on which it began
 HEAD = 1 << 20  # bytes of the first line at most
@@ -58,19 +60,33 @@ def files(folder: str, pattern: str) -> list[LogFile]:
 
 def head(path: str) -> bytes:
     """The first line, b"" when there is none yet."""
-    with suppress(OSError), open(path, "rb") as file:
+    with suppress(OSError), _opened(path) as file:
         line = file.readline(HEAD)
         return line if line.endswith(b"\n") else b""
     return b""
 
 
-def lines(path: str, offset: int) -> list[tuple[int, bytes]]:
-    """The whole lines from an offset on, each with the offset at which it begins; in one look not more than 1 MiB."""
+def lines(path: str, offset: int) -> tuple[list[tuple[int, bytes]], int]:
+    """The whole lines from an offset on, each with the offset at which it begins; and where the next look begins.
+
+    One look reads 1 MiB at most. A longer line is passed over: its rest is no line of a log.
+    """
     found: list[tuple[int, bytes]] = []
-    with suppress(OSError), open(path, "rb") as file:
+    with suppress(OSError), _opened(path) as file:
         file.seek(offset)
-        for line in file.read(CHUNK).splitlines(keepends=True):
-            if line.endswith(b"\n"):
-                found.append((offset, line))
-            offset += len(line)
-    return found
+        part = file.read(CHUNK)
+        if len(part) == CHUNK and b"\n" not in part:
+            return [], offset + CHUNK
+        for line in part.split(b"\n")[:-1]:
+            found.append((offset, line + b"\n"))
+            offset += len(line) + 1
+    return found, offset
+
+
+def _opened(path: str) -> BinaryIO:
+    """A plain file; raises OSError for anything else, a pipe that was put in its place meanwhile, too."""
+    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "no plain file", path)
+    return file

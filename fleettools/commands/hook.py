@@ -1,6 +1,6 @@
 """fleet-hook: what an agent itself says of its turns and limits, as signals; and its hooks in the agent's settings."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
@@ -41,31 +41,46 @@ def main(
     if install is not None:
         if project and user:
             raise UsageError("--project and --user", "give one of them")
-        return _install(ctx, install, remove, project, dry_run)
+        from fleettools.commands.setup import hooks
+
+        return hooks.install(ctx, install, remove, project, dry_run)
     if remove or project or user or dry_run:
         raise UsageError("--remove, --project, --user and --dry-run go with --install", "give --install AGENT")
     if statusline:
         return _status_line(ctx, words, agent, state_url)
     if agent is None:
         raise UsageError("no --agent", "name the agent whose hook this is")
+    from fleettools.adapters import clock
+
     if post:
+        stamp = clock.stamp()
         data = b""
         try:
             data = _payload(words, PATIENCE)
         except FleetError as error:
             ctx.messages.debug(error)
         if data:
-            _in_background(ctx, data, agent, "hook", state_url)
+            _in_background(ctx, Word(data, agent, "hook", stamp, _above()), state_url)
         return Exit.OK
     from fleettools import records
 
-    found = _signal(ctx, _payload(words, None), agent, "hook", _above())
+    found = _signal(ctx, Word(_payload(words, None), agent, "hook", clock.stamp(), _above()))
     if isinstance(found, str):
         ctx.messages.info(f"nothing to pass on: {found}")
         return Exit.OK
     ctx.out.write(records.encode(found))
     ctx.out.flush()
     return Exit.OK
+
+
+class Word(NamedTuple):
+    """A payload, and who handed it over when; `above`: the processes above this one, nearest first."""
+
+    data: bytes
+    agent: str
+    source: Literal["hook", "statusline"]
+    stamp: dict[str, Any]
+    above: "list[Kin]"
 
 
 def _payload(words: tuple[str, ...], seconds: float | None) -> bytes:
@@ -97,38 +112,33 @@ def _payload(words: tuple[str, ...], seconds: float | None) -> bytes:
             raise BadInput("a payload over 16 MiB", "hand over one payload", "stdin")
 
 
-def _signal(ctx: Context, data: bytes, agent: str, source: Any, above: "list[Kin]") -> "records.Signal | str":
+def _signal(ctx: Context, word: Word) -> "records.Signal | str":
     """The signal in a payload, or why there is none."""
     import msgspec
 
+    from fleettools import records
     from fleettools.adapters import clock
     from fleettools.policy.signals import payloads
     from fleettools.services import signaling
 
     try:
-        payload = msgspec.json.decode(data)
+        payload = msgspec.json.decode(word.data)
     except (msgspec.DecodeError, RecursionError) as error:
         raise BadInput(
             f"not JSON ({error})", "hand over the JSON object that the agent gives its hook", "stdin"
         ) from None
-    stamp = clock.stamp()
-    said = payloads.read(payload, lambda text: _cause(ctx, agent, text), _ms(stamp))
+    now_ms = records.to_ms(str(word.stamp["ts"]))
+    said = payloads.read(payload, lambda text: _cause(ctx, word.agent, text), now_ms)
     if isinstance(said, payloads.Nothing):
         return said.reason
     if said.text and said.resets_ms is None and said.cause in ("quota", "credits"):
         from fleettools.screens import resets
 
-        said = said._replace(resets_ms=resets.read(said.text, _ms(stamp), clock.local_zone()))
-    origin = _origin(ctx, agent, above)
+        said = said._replace(resets_ms=resets.read(said.text, now_ms, clock.local_zone()))
+    origin = _origin(ctx, word)
     if isinstance(origin, str):
         return origin
-    return signaling.record(said, origin, source, stamp)
-
-
-def _ms(stamp: dict[str, Any]) -> int:
-    from fleettools import records
-
-    return records.to_ms(str(stamp["ts"]))
+    return signaling.record(said, origin, word.source, word.stamp)
 
 
 def _look(ctx: Context, agent: str) -> "Look | None":
@@ -153,33 +163,36 @@ def _above() -> "list[Kin]":
     return above(os.getpid())
 
 
-def _origin(ctx: Context, agent: str, above: "list[Kin]") -> Any:
+def _origin(ctx: Context, word: Word) -> Any:
     """The agent and the pane that this process was started from, or why it speaks for none."""
     import os
 
+    from fleettools.adapters import accounts
     from fleettools.policy import foreground
-    from fleettools.policy.signals.origin import foreign
+    from fleettools.policy.signals import origin
     from fleettools.services.signaling import Origin
 
     socket, _, rest = os.environ.get("TMUX", "").partition(",")
     pane, server = os.environ.get("TMUX_PANE", ""), rest.partition(",")[0]
     if not socket or not server.isdecimal() or not pane.startswith("%"):
-        return Origin(agent)
-    if above:
-        look = _look(ctx, agent)
-        commands = look.commands if look else [agent]
-        agents = [any(name in commands for name in foreground.names(kin.words)) for kin in above]
-        if reason := foreign(above, int(server), agents):
+        return Origin(word.agent)
+    if word.above:
+        look = _look(ctx, word.agent)
+        commands = look.commands if look else [word.agent]
+        agents = [any(name in commands for name in foreground.names(kin.words)) for kin in word.above]
+        if reason := origin.foreign(word.above, int(server), agents):
             return reason
-    return Origin(agent, f"{os.uname().nodename}:{socket}:{server}", pane)
+        own = origin.pane(word.above, int(server))
+        if own and accounts.environment(own.pid).get("TMUX_PANE", pane) != pane:
+            return "it names another pane than the one that it was started from"
+    return Origin(word.agent, f"{os.uname().nodename}:{socket}:{server}", pane)
 
 
-def _in_background(ctx: Context, data: bytes, agent: str, source: str, state_url: str | None) -> None:
+def _in_background(ctx: Context, word: Word, state_url: str | None) -> None:
     """Post what the payload says, in a process that keeps nobody waiting and ends by itself."""
     import os
     import signal
 
-    above = _above()
     if os.fork():
         return
     status = Exit.OK
@@ -190,7 +203,7 @@ def _in_background(ctx: Context, data: bytes, agent: str, source: str, state_url
         for fd in (0, 1, 2):  # an agent waits until its hook's pipes are closed
             os.dup2(null, fd)
         if _has_turn():
-            _post(ctx, data, agent, source, state_url, above)
+            _post(ctx, word, state_url)
     except BaseException:
         status = Exit.INTERNAL
     finally:
@@ -216,10 +229,10 @@ def _has_turn() -> bool:
     return False
 
 
-def _post(ctx: Context, data: bytes, agent: str, source: str, state_url: str | None, above: "list[Kin]") -> None:
+def _post(ctx: Context, word: Word, state_url: str | None) -> None:
     from fleettools.services import signaling
 
-    found = _signal(ctx, data, agent, source, above)
+    found = _signal(ctx, word)
     if not isinstance(found, str) and found.server and found.target:
         store = ctx.store(state_url)
         signaling.post(store, found)
@@ -227,28 +240,28 @@ def _post(ctx: Context, data: bytes, agent: str, source: str, state_url: str | N
 
 
 def _status_line(ctx: Context, words: tuple[str, ...], agent: str | None, state_url: str | None) -> Exit:
-    """Post the used shares when they have changed, and print the status line."""
+    """Post the used shares when they have changed, and become the person's own command, or print a short line."""
     import os
-    import subprocess
 
     import msgspec
 
+    from fleettools.adapters import clock
     from fleettools.policy.signals import payloads
 
-    data = _payload((), PATIENCE)
+    stamp = clock.stamp()
+    data = b""
     try:
+        data = _payload((), PATIENCE)
         payload = msgspec.json.decode(data)
         said = payloads.limits(payload) if isinstance(payload, dict) else payloads.Nothing("no object")
-    except (msgspec.DecodeError, RecursionError):
-        said = payloads.Nothing("not JSON")
-    if isinstance(said, payloads.Said) and _is_news(said):
-        _in_background(ctx, data, agent or "claude", "statusline", state_url)
+    except (FleetError, msgspec.DecodeError, RecursionError) as error:
+        said = payloads.Nothing(str(error))
+    if isinstance(said, payloads.Said) and _is_news(said, str(stamp["ts"])):
+        _in_background(ctx, Word(data, agent or "claude", "statusline", stamp, _above()), state_url)
     if words:
-        line = " ".join(words)
-        done = subprocess.run(["/bin/sh", "-c", line], input=data, stdout=subprocess.PIPE, check=False)
-        ctx.out.write(done.stdout)
-        ctx.out.flush()
-        return Exit.OK
+        from fleettools.adapters import runner
+
+        runner.become(words[0] if len(words) == 1 else " ".join(words), data)
     if isinstance(said, payloads.Said):
         shown = (f"{one.window.replace('_', ' ')} {one.used_percent:.0f} %" for one in said.usage)
         ctx.out.write((" · ".join(shown) + os.linesep).encode())
@@ -256,8 +269,8 @@ def _status_line(ctx: Context, words: tuple[str, ...], agent: str | None, state_
     return Exit.OK
 
 
-def _is_news(said: Any) -> bool:
-    """Whether the used shares of this pane differ from those posted last."""
+def _is_news(said: Any, ts: str) -> bool:
+    """Whether the used shares of this pane differ from those posted last, or those are some minutes old."""
     import hashlib
     import os
 
@@ -266,70 +279,15 @@ def _is_news(said: Any) -> bool:
 
     where = f"{os.environ.get('TMUX', '')} {os.environ.get('TMUX_PANE', '')}"
     name = f"usage-{hashlib.sha256(where.encode()).hexdigest()[:12]}"
-    path = os.path.join(os.path.dirname(default_path()), "statusline", name)
-    shares = repr(said.usage)
+    shares = f"{ts[:15]} {said.usage!r}"  # to ten minutes: what was lost, or is kept for half an hour, is posted again
     try:
+        path = os.path.join(os.path.dirname(default_path()), "statusline", name)
         if files.read(path) == shares:
             return False
         files.replace(path, shares.encode(), 0o600)
     except FleetError:
         return True  # what cannot be remembered is posted again
     return True
-
-
-def _install(ctx: Context, agent: str, remove: bool, project: bool, dry_run: bool) -> Exit:
-    """Show what changes in the agent's settings, and change it."""
-    import os
-
-    from fleettools.adapters import agentfiles, files
-    from fleettools.services import hooks
-
-    look = _look(ctx, agent)
-    if look is None:
-        known = ", ".join(agentfiles.names(ctx.config().agents))
-        raise UsageError(f"--install {agent}: no such agent", f"one of {known}")
-
-    def read(path: str) -> str | None:
-        bundled = os.path.join(agentfiles.BUNDLED, path)
-        return files.read(path if os.path.isabs(path) else bundled)
-
-    wanted = hooks.change(look, _program(), os.getcwd() if project else None, os.environ, read, remove)
-    if wanted.shown:
-        ctx.messages.info(f"put this into {wanted.path}, beside what is there:")
-        ctx.out.write(wanted.shown.encode())
-        ctx.out.flush()
-        return Exit.OK
-    if wanted.before == wanted.after:
-        ctx.messages.info(f"{wanted.path}: nothing to change")
-        return Exit.OK
-    ctx.out.write(_difference(wanted.path, wanted.before, wanted.after))
-    ctx.out.flush()
-    if not dry_run:
-        if wanted.after:
-            files.replace(wanted.path, wanted.after.encode(), 0o600)
-        else:
-            files.remove(wanted.path)
-        ctx.messages.info(
-            f"{wanted.path}: {'taken out' if remove else 'put in'}; running agents read it when they start"
-        )
-    return Exit.OK
-
-
-def _difference(path: str, before: str, after: str) -> bytes:
-    import difflib
-
-    rows = difflib.unified_diff(before.splitlines(True), after.splitlines(True), path, path)
-    return "".join(row if row.endswith("\n") else f"{row}\n" for row in rows).encode()
-
-
-def _program() -> str:
-    """What an agent is to call: the command by its name where a shell finds it, else by its path."""
-    import os
-    import shutil
-    import sys
-
-    beside = os.path.join(os.path.dirname(sys.executable), "fleet-hook")
-    return "fleet-hook" if shutil.which("fleet-hook") or not os.path.exists(beside) else beside
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ class Door(Protocol):
     def running(self, pid: int) -> Running | None: ...
     def files(self, folder: str, pattern: str) -> Iterable[LogFile]: ...
     def head(self, path: str) -> bytes: ...
-    def lines(self, path: str, offset: int) -> list[tuple[int, bytes]]: ...
+    def lines(self, path: str, offset: int) -> tuple[list[tuple[int, bytes]], int]: ...
 
 
 class Terminals(Protocol):
@@ -118,8 +118,8 @@ class SessionLogs:
         owner = _owner(session, owners) if session else None
         if session is None or owner is None or file.size <= session.offset:
             return
-        for offset, line in self._door.lines(file.path, session.offset):
-            session.offset = offset + len(line)
+        found, session.offset = self._door.lines(file.path, session.offset)
+        for offset, line in found:
             yield from self._said(line, f"{file.identity}:{offset}", session, owner, stamp, now_ms)
 
     def _said(

@@ -1,11 +1,16 @@
 """fleet-hook: what an agent says of itself, as a record or in the store; and its hooks in real settings files."""
 
+import contextlib
+import fcntl
 import json
 import os
 import pty
+import socket
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -134,14 +139,135 @@ exec sleep 100
     assert not [one for one in signals(state) if one["prompt"] == "inner"]
 
 
-def test_a_store_that_cannot_be_written_keeps_no_agent_waiting(server: Server, tmp_path: Path) -> None:
-    """A FIFO in the store's place, and a lock that is held: the hook ends at once, with 0 and in silence."""
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
-    env = server.env | {"TMUX": f"{server.socket},{os.getpid()},0", "TMUX_PANE": "%0", "FLEET_STATE": str(fifo)}
+def test_a_hook_that_names_another_pane_than_its_own_says_nothing_for_that(server: Server) -> None:
+    other = server.pane("exec sleep 100")
+    said = [json.dumps({**FAILED, "prompt_id": prompt}) for prompt in ("foreign", "own")]
+    pane, out = in_pane(
+        server,
+        f"echo '{said[0]}' | TMUX_PANE={other} HOOK --agent claude --post; echo $? > $1\n"
+        f"echo '{said[1]}' | HOOK --agent claude --post; exec sleep 100",
+    )
+    state = server.env["FLEET_STATE"]
+    until(lambda: any(one["prompt"] == "own" for one in signals(state)), "the pane's own word")
+    assert not [one for one in signals(state) if one["prompt"] == "foreign"]
+    assert out.read_text() == "0\n" and pane != other
+
+
+HOSTILE = {
+    "20 MB": {**FAILED, "last_assistant_message": "x" * (20 << 20)},
+    "nesting without end": {**FAILED, "effort": 0},
+    "a transcript without end": {**FAILED, "transcript_path": "/dev/zero"},
+    "a transcript that is a pipe": {**FAILED, "transcript_path": "FIFO", "cwd": "FIFO"},
+    "wrong types": {name: [{}] for name in FAILED},
+    "other wrong types": {**FAILED, "session_id": 7, "prompt_id": {}, "error": None, "error_details": [1]},
+    "lone surrogates": {**FAILED, "last_assistant_message": "\ud800\x1b]52;c;\x07\u202e"},
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_payload_ends_well_and_opens_nothing(name: str, env: dict[str, str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    data = json.dumps(HOSTILE[name]).replace("FIFO", str(tmp_path / "fifo")).replace(
+        '"effort": 0', '"effort": ' + "[" * 50_000 + "]" * 50_000
+    )  # fmt: skip
     began = time.monotonic()
-    assert hook(env, "--agent", "claude", "--post", payload=FAILED) == (0, b"", "")
-    assert time.monotonic() - began < 20
+    assert hook(env, "--agent", "claude", "--post", data=data.encode()) == (0, b"", "")
+    assert hook(env, "--statusline", "cat > /dev/null", data=data.encode())[:2] == (0, b"")
+    status, out, err = hook(env, "--agent", "claude", data=data.encode())
+    assert time.monotonic() - began < 30
+    assert (status, out.count(b"\n"), len(out) < 4000) in [(0, 1, True), (65, 0, True)], err
+    assert b"\x1b" not in out and "Traceback" not in err
+
+
+def locked(folder: Path) -> tuple[str, Callable[[], object]]:
+    open_store(str(folder / "locked.db"), lambda text: None).close()
+    holder = sqlite3.connect(folder / "locked.db")
+    holder.execute("BEGIN EXCLUSIVE")
+    return str(folder / "locked.db"), holder.close
+
+
+def silent_server(folder: Path) -> tuple[str, Callable[[], object]]:
+    """A PostgreSQL that takes calls and answers none."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    return f"postgresql://u@127.0.0.1:{listener.getsockname()[1]}/x", listener.close
+
+
+def fifo(folder: Path) -> tuple[str, Callable[[], object]]:
+    os.mkfifo(folder / "store")
+    return str(folder / "store"), lambda: None
+
+
+STORES: dict[str, Callable[[Path], tuple[str, Callable[[], object]]]] = {
+    "locked": locked,
+    "a server that answers nothing": silent_server,
+    "a server that is not there": lambda folder: ("postgresql://u@127.0.0.1:1/x", lambda: None),
+    "a FIFO": fifo,
+    "a place that cannot be written": lambda folder: ("/proc/fleettools/state.db", lambda: None),
+    "a word that is no store": lambda folder: ("mysql://x", lambda: None),
+}
+
+
+@pytest.mark.parametrize("words", [("--agent", "claude", "--post"), ("--statusline", "echo mine")], ids=lambda w: w[0])
+@pytest.mark.parametrize("name", STORES)
+def test_a_store_that_cannot_be_written_keeps_no_agent_waiting(
+    server: Server, tmp_path: Path, name: str, words: tuple[str, ...]
+) -> None:
+    """The hook has ended, and closed its pipes, before anything is done with the store."""
+    url, close = STORES[name](tmp_path)
+    env = server.env | {"TMUX": f"{server.socket},{os.getpid()},0", "TMUX_PANE": "%0", "FLEET_STATE": url}
+    env |= {"XDG_STATE_HOME": str(tmp_path / "own")}
+    payload = FAILED if words[0] == "--agent" else STATUS
+    try:
+        began = time.monotonic()
+        hook(env, *words, payload={})
+        usual = time.monotonic() - began
+        began = time.monotonic()
+        assert hook(env, *words, payload=payload) == (0, b"" if words[0] == "--agent" else b"mine\n", "")
+        assert time.monotonic() - began < 3 * usual + 2, "less than any wait for a store"
+    finally:
+        close()
+
+
+def test_a_disk_that_is_full_keeps_no_agent_waiting(env: dict[str, str]) -> None:
+    call = " ".join([*CALL, "--agent", "claude", "--post"])
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -f 0; exec {call}"], input=json.dumps(FAILED).encode(), env=env, capture_output=True,
+        timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def posting(server: Server) -> list[Path]:
+    """The processes of this server's hooks."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            ours = str(server.folder).encode() in (place / "environ").read_bytes()
+            found += [place] if ours and b"fleettools.commands.hook" in (place / "cmdline").read_bytes() else []
+    return found
+
+
+def test_no_more_than_sixteen_are_posted_at_a_time(server: Server, tmp_path: Path) -> None:
+    """Who finds all places taken drops its word, and ends."""
+    state, own = server.env["FLEET_STATE"], Path(server.env["XDG_STATE_HOME"]) / "fleettools"
+    own.mkdir(parents=True, exist_ok=True)
+
+    def say(prompt: str) -> str:
+        pane, out = in_pane(server, f"echo '{json.dumps({**FAILED, 'prompt_id': prompt})}' | "
+                            "HOOK --agent claude --post; echo $? > $1; exec sleep 100")  # fmt: skip
+        until(lambda: out.exists() and out.read_text() == "0\n", "the hook")
+        return pane
+
+    with (own / "hooks.lock").open("r+" if (own / "hooks.lock").exists() else "w+") as held:
+        fcntl.lockf(held, fcntl.LOCK_EX, 15, 0)
+        say("one place")
+        until(lambda: any(one["prompt"] == "one place" for one in signals(state)), "the word in the last place")
+        fcntl.lockf(held, fcntl.LOCK_EX, 16, 0)
+        say("no place")
+        until(lambda: not posting(server), "the end of the hook that found no place")
+    say("places again")
+    until(lambda: any(one["prompt"] == "places again" for one in signals(state)), "the word after that")
+    assert not [one for one in signals(state) if one["prompt"] == "no place"]
 
 
 def test_a_payload_that_never_ends_is_given_up(env: dict[str, str]) -> None:
@@ -225,6 +351,31 @@ def test_a_status_line_hands_the_same_to_the_users_command(env: dict[str, str]) 
     data = json.dumps(STATUS).encode()
     assert hook(env, "--statusline", "cat; echo; echo mine", data=data)[1] == data + b"\nmine\n"
     assert hook(env, "--statusline", "cat", data=b"not json")[:2] == (0, b"not json")
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "out"),
+    [
+        ("exit 3", 3, b""),
+        ("echo a; kill -TERM $$", -15, b"a\n"),
+        ("yes | head -1; true", 0, b"y\n"),
+        ("nosuch", 127, b""),
+    ],
+)
+def test_a_status_line_ends_as_the_users_command_does(line: str, status: int, out: bytes, env: dict[str, str]) -> None:
+    assert hook(env, "--statusline", line, payload=STATUS)[:2] == (status, out)
+
+
+def test_a_long_status_line_goes_on_whole_and_a_slow_command_can_be_stopped(env: dict[str, str]) -> None:
+    data = json.dumps({**STATUS, "x": "y" * 300_000}).encode()
+    assert hook(env, "--statusline", "wc -c", data=data)[1].strip() == str(len(data)).encode()
+    process = subprocess.Popen([*CALL, "--statusline", "exec sleep 600"], stdin=subprocess.PIPE, env=env)
+    assert process.stdin is not None
+    process.stdin.write(data)
+    process.stdin.close()
+    until(lambda: b"sleep" in Path(f"/proc/{process.pid}/cmdline").read_bytes(), "the command in the hook's place")
+    process.terminate()
+    assert process.wait(10) == -15
 
 
 def test_used_shares_are_posted_when_they_have_changed(server: Server) -> None:

@@ -1,7 +1,8 @@
 """Logs of sessions become signals of the panes in which the sessions run: real files, and processes handed in."""
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -134,13 +135,40 @@ def test_what_is_no_log_says_nothing(junk: bytes, tmp_path: Path) -> None:
     assert list(logs(Door(p11=started(tmp_path))).read([ONE], stamp())) == []
 
 
-def test_a_fifo_in_a_logs_place_keeps_nobody_waiting(tmp_path: Path) -> None:
-    import os
+PLACES: dict[str, Callable[[Path], object]] = {
+    "a FIFO": os.mkfifo,
+    "a device without end": lambda path: path.symlink_to("/dev/zero"),
+    "a link to itself": lambda path: path.symlink_to(path),
+    "a link to nothing": lambda path: path.symlink_to("/nowhere"),
+    "a folder": lambda path: path.mkdir(),
+}
 
-    path = log(tmp_path, "s")
+
+@pytest.mark.parametrize("put", PLACES.values(), ids=PLACES.keys())
+@pytest.mark.parametrize("read_before", [False, True])
+def test_what_is_no_file_in_a_logs_place_keeps_nobody_waiting(
+    put: Callable[[Path], object], read_before: bool, tmp_path: Path
+) -> None:
+    path, reader = log(tmp_path, "s"), logs(Door(p11=started(tmp_path)))
+    if read_before:
+        assert list(reader.read([ONE], stamp())) == []
     path.unlink()
-    os.mkfifo(path)
-    assert list(logs(Door(p11=started(tmp_path))).read([ONE], stamp())) == []
+    put(path)
+    assert list(reader.read([ONE], stamp())) == []
+    assert (sessionlogs.head(str(path)), sessionlogs.lines(str(path), 7)) == (b"", ([], 7))
+
+
+def test_a_line_without_end_is_passed_over_and_what_follows_is_read(tmp_path: Path) -> None:
+    path, reader = log(tmp_path, "s"), logs(Door(p11=started(tmp_path)))
+    assert list(reader.read([ONE], stamp())) == []
+    with path.open("a") as file:
+        file.write(row("x", text="\r" + "y" * (3 << 20)))
+        file.write(row("task_complete", 1, turn_id="u"))
+    said = [one.said for after in range(2, 8) for one in reader.read([ONE], stamp(after))]
+    assert said == ["end"]
+    with path.open("ab") as file:
+        file.truncate(1 << 40)  # a terabyte of nothing
+    assert [one for after in range(8, 11) for one in reader.read([ONE], stamp(after))] == []
 
 
 def test_an_agent_behind_a_shell_is_the_process_that_counts(tmp_path: Path) -> None:
@@ -160,8 +188,6 @@ def test_an_agent_without_logs_of_its_own_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_this_process_is_known_by_its_folder_its_begin_and_its_environment() -> None:
-    import os
-
     found = sessionlogs.running(os.getpid())
     assert found is not None and found.cwd == os.getcwd() and found.env["PATH"]
     assert sessionlogs.running(2**22) is None

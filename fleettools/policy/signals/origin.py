@@ -15,6 +15,13 @@ class Kin(Protocol):
     def words(self) -> Sequence[str]: ...
 
 
+def pane(above: Sequence[Kin], server_pid: int) -> Kin | None:
+    """The process that tmux started in the pane, among those above the hook; None when it is not there."""
+    pids = [kin.pid for kin in above]
+    place = pids.index(server_pid) if server_pid in pids else 0
+    return above[place - 1] if place else None
+
+
 def foreign(above: Sequence[Kin], server_pid: int, agents: Sequence[bool]) -> str:
     """Why a hook does not speak for its pane's agent, "" when it does.
 
