@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from fleettools.config import Drawn
+from fleettools.config import Config, Drawn
 from fleettools.errors import BadConfig, Fault, FleetError
 from fleettools.screens.look import Look, Wordings, budgeted
 from fleettools.screens.look import drawn as look_of
@@ -21,6 +21,7 @@ BUNDLED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "agents")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _MANUAL = "AGENT FILES in fleettools(7)"
 _loaded: dict[tuple[str, str | None], Look | None] = {}
+_described: dict[tuple[str | None, ...], Look] = {}
 
 
 def names(folder: str | None = None) -> list[str]:
@@ -56,11 +57,23 @@ def load(agent: str, folder: str | None = None) -> Look | None:
     return _loaded[key]
 
 
-def drawn(name: str, shown: Drawn) -> Look:
-    """The look that the profile of that name describes."""
-    look = look_of(name, shown.prompt, shown.busy, shown.error, shown.composer)
-    look.backends = _backends()
-    return look
+def of(config: Config, profile: str | None, agent: str | None) -> Look | None:
+    """The look of who runs on a profile: the one that the profile describes, else its agent's; None without either."""
+    configured = config.profiles.get(profile or "")
+    if configured and configured.look:
+        return _drawn(profile or "", configured.look)
+    name = agent or (configured.agent if configured else None)
+    return load(name, config.agents) if name else None
+
+
+def _drawn(name: str, shown: Drawn) -> Look:
+    """The look that the profile of that name describes; each of its patterns has a time budget."""
+    key = (name, *msgspec.structs.astuple(shown))
+    if key not in _described:
+        look = look_of(name, shown.prompt, shown.busy, shown.error, shown.composer, f"profiles.{name}.look")
+        look.backends = _backends()
+        _described[key] = look
+    return _described[key]
 
 
 def _load(agent: str, folder: str | None) -> Look | None:

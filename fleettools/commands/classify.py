@@ -37,7 +37,6 @@ class Judge:
         self._baseline, self._explain = baseline, explain
         self._config = ctx.config()
         self._rules: dict[str | None, Rules] = {}
-        self._looks: dict[str, Look] = {}
         self._earlier: dict[tuple[str, str], Earlier] = {}
         if profile is not None and self._config.profiles and profile not in self._config.profiles:
             raise UsageError(f"--profile {profile} is not configured", f"one of {', '.join(self._config.profiles)}")
@@ -87,9 +86,7 @@ class Judge:
 
     def _look(self, pane: "records.Pane", rules: "Rules") -> "Look | None":
         agentfiles, agent = self._agentfiles, pane.agent
-        if rules.drawn:
-            return self._drawn(pane.profile or "")
-        look = agentfiles.load(agent, self._config.agents) if agent else None
+        look: Look | None = agentfiles.of(self._config, pane.profile, agent)
         if look is not None or rules.configured:
             return look
         whose = f"profile {pane.profile}" if pane.profile else "panes without a profile"
@@ -106,15 +103,6 @@ class Judge:
         self._earlier[seat] = Earlier(text, failures)
         if len(self._earlier) > REMEMBERED:
             del self._earlier[next(iter(self._earlier))]
-
-    def _drawn(self, profile: str) -> "Look":
-        """The look that a profile describes."""
-        from fleettools.adapters import agentfiles
-
-        shown = self._config.profiles[profile].look
-        if profile not in self._looks and shown:
-            self._looks[profile] = agentfiles.drawn(profile, shown)
-        return self._looks[profile]
 
     def _rules_of(self, profile: str | None) -> "Rules":
         if profile not in self._rules:

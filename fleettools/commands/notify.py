@@ -105,7 +105,8 @@ def _leads(ctx: Context, command: str | None) -> "Way":
     config = ctx.config()
     doors = Doors(
         tmux=Tmux, is_tmux=is_server, terminals=Terminals(), clock=clock, pause=clock.hold,
-        look=lambda name: agentfiles.load(name, config.agents), agents=lambda: agentfiles.names(config.agents),
+        look=lambda profile, agent: agentfiles.of(config, profile, agent),
+        agents=lambda: agentfiles.names(config.agents),
     )  # fmt: skip
     return Panes(config, doors)
 

@@ -63,7 +63,7 @@ def _resumer(
     chosen = os.path.realpath(Tmux(socket_path, socket_name).socket) if socket_path or socket_name else None
     panes = again.Doors(
         store, Tmux, terminals.Terminals(), owner, clock, ctx.messages, config,
-        lambda name: agentfiles.load(name, config.agents),
+        lambda profile, agent: agentfiles.of(config, profile, agent),
     )  # fmt: skip
 
     def ours(server: str) -> bool:

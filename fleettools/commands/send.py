@@ -149,11 +149,7 @@ def _look_at(row: "PaneRow", seat: "Seat") -> "records.Verdict":
 def _look(ctx: Context, member: "MemberState") -> "Look | None":
     from fleettools.adapters import agentfiles
 
-    config = ctx.config()
-    profile = config.profiles.get(member.profile or "")
-    if profile and profile.look:
-        return agentfiles.drawn(member.profile or "", profile.look)
-    return agentfiles.load(member.agent, config.agents) if member.agent else None
+    return agentfiles.of(ctx.config(), member.profile, member.agent)
 
 
 def _unfit(prompt: str, member: "MemberState", look: "Look | None") -> str:

@@ -365,24 +365,31 @@ class Look(Wordings, dict=True, kw_only=True):
         return False
 
 
-def drawn(name: str, prompt: str, busy: str | None, error: str | None, composer: str | None) -> Look:
-    """The look of an agent that no file describes, from a few places over one line.
+def drawn(
+    name: str, prompt: str, busy: str | None, error: str | None, composer: str | None, place: str = "look"
+) -> Look:
+    """The look of an agent that no file describes, from a few places over one line, each with a time budget.
 
-    A composer that looks as a prompt does is one only while nothing stands below it.
+    A composer that looks as a prompt does is one only while nothing stands below it. `place`: where they were written.
     """
-    items = {"error": [f"(?:{error.lstrip('^')})"]} if error else {}
+
+    def own(key: str, pattern: str) -> str:
+        return patterns.marked(f"{place}.{key}", pattern)
+
+    items = {"error": [own("error", f"(?:{error.lstrip('^')})")]} if error else {}
     if busy:
-        items["busy"] = [f".*(?:{busy.lstrip('^')})"]
+        items["busy"] = [own("busy", f".*(?:{busy.lstrip('^')})")]
     typed = ComposerLook()
     if composer:
         line = composer.lstrip("^").rstrip("$").rstrip(" ")
         typed = ComposerLook(
-            frames=["line"], line=f"(?:{line})(?: (.*))?$", last=composer.lstrip("^") == prompt.lstrip("^")
-        )
-    asked = Prompt(head=f"(?:{prompt.lstrip('^')})(.*\\S.*)", more="(?!)")
+            frames=["line"], line=own("composer", f"(?:{line})(?: (.*))?$"),
+            last=composer.lstrip("^") == prompt.lstrip("^"),
+        )  # fmt: skip
+    asked = Prompt(head=own("prompt", f"(?:{prompt.lstrip('^')})(.*\\S.*)"), more="(?!)")
     return Look(
         name=name, prompts=[asked], composer=typed, items=items,
-        busy=[busy] if busy else [], capabilities=["bareReplies"], bracketed_paste=False,
+        busy=[own("busy", busy)] if busy else [], capabilities=["bareReplies"], bracketed_paste=False,
     )  # fmt: skip
 
 

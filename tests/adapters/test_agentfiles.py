@@ -140,3 +140,14 @@ def test_a_bundled_file_would_pass_as_a_person_s_own(tmp_path: Path, agent: str)
     text = Path(agentfiles.BUNDLED, f"{agent}.yaml").read_text()
     (tmp_path / f"{agent}.yaml").write_text(text)
     assert [str(error) for error in agentfiles.faults(str(tmp_path))] == []
+
+
+def test_so_is_one_of_a_look_in_a_profile(tmp_path: Path) -> None:
+    (tmp_path / "fleetd.yaml").write_text(f"profiles: {{home: {{look: {{prompt: '^> ', error: '{SLOW}'}}}}}}\n")
+    text = "\n".join(["> go", *["a" * 60 + "!"] * 20])
+    command = [sys.executable, "-m", "fleettools.commands.classify", "--profile", "home", "-c", "fleetd.yaml"]
+    line = json.dumps({"type": "pane", "text": text})
+    done = subprocess.run(command, input=line, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "profiles.home.look.error ran out of its time" in done.stderr
+    assert json.loads(done.stdout)["type"] == "verdict"

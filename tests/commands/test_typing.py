@@ -191,3 +191,30 @@ def test_an_editor_that_is_opened_between_paste_and_enter_gets_no_enter(tmp_path
         (delivery,) = deliveries(done.stdout)
         assert (delivery["outcome"], log.exists()) == ("stuck", False)
         assert "not typed: cat" in delivery["reason"]
+
+
+# An agent that only its profile describes, run by a script of a name that the profile gives.
+DRAWN = """\
+profiles:
+  home: {runs: [my-aider], look: {prompt: '^> ', busy: '^thinking', error: '^Oops', composer: '^> '}}
+"""
+
+
+def test_an_agent_that_only_its_profile_describes_is_typed_to_as_member_and_as_lead(tmp_path: Path) -> None:
+    made = programs(tmp_path)
+    (tmp_path / "fleetd.yaml").write_text(DRAWN)
+    with running(tmp_path) as server:
+        logs = {role: tmp_path / f"{role}.log" for role in ("member", "lead")}
+        options = {"member": {"profile": "home"}, "lead": {"profile": "home", "role": "lead"}}
+        panes = {role: server.pane(f"exec {made}/my-aider {log}", **options[role]) for role, log in logs.items()}
+        wait_for(lambda: all(">" in server.screen(pane).splitlines() for pane in panes.values()), "both prompts")
+        state = ["--state", str(tmp_path / "state.db"), "-c", str(tmp_path / "fleetd.yaml")]
+        sent = server.run("send", *state, "-S", str(server.socket), panes["member"], stdin=b"fix the build")
+        assert sent.returncode == 0, sent.stderr
+        told = server.run("notify", *state, "--wait", "30", stdin=incident(server, panes["lead"]))
+        assert [d["outcome"] for d in deliveries(told.stdout)] == ["submitted"], told.stderr
+        given = {
+            role: [json.loads(line)["submitted"] for line in log.read_text().splitlines()] for role, log in logs.items()
+        }
+        assert given["member"] == ["fix the build"]
+        assert len(given["lead"]) == 1 and given["lead"][0].startswith("fleet notice ")

@@ -19,7 +19,7 @@ from fleettools.services.store import Store
 
 
 class Doors(NamedTuple):
-    """What this reaches outside through. `tmux` opens a server by its socket, `look` reads an agent's file."""
+    """What this reaches outside through. `tmux` opens a server by its socket; `look` is by profile and agent."""
 
     store: Store
     tmux: Callable[[str], Keys]
@@ -28,7 +28,7 @@ class Doors(NamedTuple):
     clock: Clock
     messages: Messages
     config: Config
-    look: Callable[[str], Look | None]
+    look: Callable[[str | None, str | None], Look | None]
 
 
 class FailedPane:
@@ -40,7 +40,7 @@ class FailedPane:
         self._row = self._tmux.pane(member.target)
         if self._row.server != member.server or member.pid not in (None, self._row.pid):
             raise self._tmux.error(f"{member.target} runs another process by now", kind=NoPane)
-        look = doors.look(member.agent) if member.agent else None
+        look = doors.look(member.profile, member.agent)
         if look is None:
             raise Unavailable(f"{member.target} runs no agent that is known", "set @fleet_agent on it")
         self._look = look

@@ -20,12 +20,12 @@ VANISHED = "the lead's pane has vanished"
 
 
 class Doors(NamedTuple):
-    """What this way reaches outside through. `tmux` opens a server by its socket, `look` reads an agent's file."""
+    """What this way reaches outside through. `tmux` opens a server by its socket; `look` is by profile and agent."""
 
     tmux: Callable[[str], Keys]
     is_tmux: Callable[[int], bool]  # whether a tmux process has that pid
     terminals: Terminals
-    look: Callable[[str], Look | None]
+    look: Callable[[str | None, str | None], Look | None]
     agents: Callable[[], Iterable[str]]
     clock: Clock
     pause: Callable[[float], None]
@@ -97,9 +97,9 @@ class Panes:
         return Site(doors, row, look, foreground.programs(look, self._config.runs_of(seat.profile, seat.runs)))
 
     def _look(self, row: PaneRow, seat: Seat) -> Look | None:
-        if seat.agent:
-            return self._doors.look(seat.agent)
-        looks = {name: look for name in self._doors.agents() if (look := self._doors.look(name))}
+        if look := self._doors.look(seat.profile, seat.agent):
+            return look
+        looks = {name: look for name in self._doors.agents() if (look := self._doors.look(None, name))}
         known = {name: look.commands for name, look in looks.items()}
         return looks.get(foreground.agent_of(self._doors.terminals.seen(row.pid) or (), known) or "")
 
