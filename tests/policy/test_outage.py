@@ -2,6 +2,7 @@
 
 from itertools import permutations
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -23,6 +24,11 @@ def error(event: str, at: float, pane: str = "", seen: float | None = None, **mo
     return Evidence(event=event, **times, **fields)  # type: ignore[arg-type]
 
 
+def stored(state: CredentialState) -> CredentialState:
+    """The state as the next process reads it from the store."""
+    return msgspec.json.decode(msgspec.json.encode(state), type=CredentialState)
+
+
 def run(
     errors: list[Evidence], rules: Rules, state: CredentialState | None = None
 ) -> tuple[list[int], CredentialState]:
@@ -30,7 +36,7 @@ def run(
     state = state or CredentialState()
     raised = []
     for number, found in enumerate(errors):
-        state, incident, reason = outage.step(state, "team", found, Moment(found.ts_ms), rules)
+        state, incident, reason = outage.step(stored(state), "team", found, Moment(found.ts_ms), rules)
         assert reason
         if incident:
             raised.append(number)
@@ -145,6 +151,32 @@ def test_the_incident_says_whom_it_concerns_and_by_what() -> None:
     assert state.cool_off.why == "2 backend errors within 60 s"
 
 
+def test_a_window_of_a_second_and_a_half_is_said_as_such() -> None:
+    rules = Rules(window_ms=1_500)
+    state, _, _ = outage.step(CredentialState(), "team", error("1", 0), Moment(T0), rules)
+    _, incident, why = outage.step(state, "team", error("2", 1.5), Moment(T0 + 1_500), rules)
+    assert incident is not None
+    assert (incident.window_seconds, why) == (1.5, "2 backend errors within 1.5 s")
+
+
+# Rule: which errors an incident names, in the order in which they happened. The one that came last is among them, also
+# when a threshold that was lowered meanwhile would be reached without it.
+CROSSINGS = [
+    ("of two at one moment the one that came first", [error("2", 5)], error("1", 5), ["2", "1"]),
+    ("not the two before it", [error("1", 0), error("2", 1)], error("3", 2), ["2", "3"]),
+    ("it stands before those that happened later", [error("1", 5), error("2", 6)], error("3", 2), ["3", "1"]),
+    ("not those after it without it", [error("1", 5, unnamed=True), error("2", 6)], error("3", 2, unnamed=True), None),
+]
+
+
+@pytest.mark.parametrize(
+    ("pending", "found", "named"), [row[1:] for row in CROSSINGS], ids=[row[0] for row in CROSSINGS]
+)
+def test_an_incident_names(pending: list[Evidence], found: Evidence, named: list[str] | None) -> None:
+    group = outage.crossing(pending, found, Rules(threshold=2))
+    assert (group and [one.event for one in group]) == named
+
+
 @pytest.mark.parametrize(
     ("ms", "left"), [(0, 60), (1, 60), (999, 60), (1000, 59), (59_001, 1), (59_999, 1), (60_000, None), (90_000, None)]
 )
@@ -256,6 +288,12 @@ def test_doubtful_errors(errors: list[Evidence], raised: list[int]) -> None:
     assert run(errors, Rules())[0] == raised
 
 
+def test_the_event_whose_cause_becomes_known_is_the_one_that_counts() -> None:
+    _, state = run([error("2", 0, **UNNAMED), error("1", 1, **UNNAMED)], Rules())
+    _, incident, _ = outage.step(stored(state), "team", error("1", 3), Moment(T0 + 3_000), Rules())
+    assert incident is not None and incident.evidence == ["2", "1"]
+
+
 def test_a_threshold_of_one_is_not_reached_by_an_unnamed_error() -> None:
     assert run([error("1", 0, unnamed=True), error("2", 1)], Rules(threshold=1))[0] == [1]
 
@@ -272,11 +310,42 @@ def test_the_failure_of_the_one_that_tries_is_an_incident_by_itself() -> None:
     probe = Probe(event="3", name="ada", **periods.spanning(Moment(T0 + 60_000), 60_000))
     state = replace(state, probe=probe)
     found = error("3", 130)  # also after its 60 s
-    state, incident, _ = outage.step(state, "team", found, Moment(T0 + 130_000), GROWING)
+    state, incident, _ = outage.step(stored(state), "team", found, Moment(T0 + 130_000), GROWING)
     assert incident is not None and incident.again and incident.evidence == ["3"]
     assert incident.cooling_off_for_seconds == 120
     assert state.probe is None
     assert run([error("3", 131), error("4", 400)], Rules(), state)[0] == []
+
+
+@pytest.mark.parametrize("event", ["1", "5"])
+def test_an_incident_of_others_is_none_of_the_one_that_tries(event: str) -> None:
+    probe = Probe(event="3", name="ada", **periods.spanning(Moment(T0), 60_000))
+    state, _, _ = outage.step(CredentialState(probe=probe), "team", error("2", 0), Moment(T0), Rules())
+    _, incident, _ = outage.step(stored(state), "team", error(event, 1), Moment(T0 + 1_000), Rules())
+    assert incident is not None and incident.again is None
+
+
+# An error that happened before a cool-off ended, and is read after it. Only one of another boot may lie so far before
+# its beginning that the clock must have been set back in between: it is as new as it looks.
+BEFORE = [
+    ("of the same boot, however long before", "b", -60.001, False),
+    ("of another boot, as long before it as it is long", "c", -60, False),
+    ("of another boot, longer before", "c", -60.001, True),
+    ("of a boot that nobody knows", None, -60.001, False),
+]
+
+
+@pytest.mark.parametrize(("boot", "at", "counts"), [row[1:] for row in BEFORE], ids=[row[0] for row in BEFORE])
+def test_errors_that_lie_before_a_cool_off_count_only_where_a_clock_was_set_back(
+    boot: str | None, at: float, counts: bool
+) -> None:
+    rules, state = Rules(window_ms=600_000), CredentialState()
+    for event in ("1", "2"):
+        state, _, _ = outage.step(state, "team", error(event, 0, boot="b"), Moment(T0, "b", 100_000), rules)
+    for event in ("3", "4"):
+        late, now = error(event, at, seen=61, boot=boot), Moment(T0 + 61_000, boot, 161_000)
+        state, incident, _ = outage.step(stored(state), "team", late, now, rules)
+    assert (incident is not None) is counts
 
 
 CLOCKS = [

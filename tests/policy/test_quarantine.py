@@ -1,12 +1,14 @@
 """When a credential is quarantined, and for how long: a table, the rule over each row."""
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from fleettools import records
 from fleettools.moments import Moment
-from fleettools.policy.accounts import credential, outage, quarantine
+from fleettools.policy.accounts import credential, outage, periods, quarantine
 from fleettools.policy.accounts.credential import CredentialState, cooling_seconds, quarantined_seconds
+from fleettools.policy.accounts.periods import Probe
 from fleettools.policy.accounts.testimony import Evidence, Rules
 
 T0 = 1_767_225_600_000  # 2026-01-01T00:00:00Z
@@ -28,13 +30,18 @@ def used_up(event: str, ts: float, resets: float | None = None, at: float | None
     )
 
 
+def stored(state: CredentialState) -> CredentialState:
+    """The state as the next process reads it from the store."""
+    return msgspec.json.decode(msgspec.json.encode(state), type=CredentialState)
+
+
 def run(
     found: list[Evidence], state: CredentialState | None = None
 ) -> tuple[list[records.Quarantine | None], CredentialState]:
     state = state or CredentialState()
     made = []
     for one in found:
-        state, record, reason = quarantine.step(state, "team", one, Moment(one.ts_ms), Rules())
+        state, record, reason = quarantine.step(stored(state), "team", one, Moment(one.ts_ms), Rules())
         assert reason
         made.append(record)
     return made, state
@@ -63,15 +70,20 @@ TABLE = [
     ("two reset times", [used_up("1", 0, resets=DAY), used_up("2", 10, resets=300)], DAY, "resetsAt"),
     # Never more than 32 days: unknown rather than invented.
     ("exactly 32 days", [used_up("1", 0, resets=32 * DAY)], 32 * DAY, "resetsAt"),
-    ("more than 32 days", [used_up("1", 0, resets=32 * DAY + 1)], 1800, "cooldown"),
+    ("more than 32 days", [used_up("1", 0, resets=32 * DAY + 0.001)], 1800, "cooldown"),
+    ("by far more", [used_up("1", 0, resets=T0 / 1000 + 300)], 1800, "cooldown"),
     # A limit that had reset before anybody looked is no quarantine.
     ("reset before it was seen", [used_up("1", 3600, resets=3600, at=1800)], None, None),
+    ("reset long before it was seen", [used_up("1", 3600, resets=1800, at=1000)], None, None),
     # A time of day that had passed at the first look at the pane may be over.
     ("perhaps over, perhaps tomorrow's", [replace(used_up("1", 0, resets=DAY), doubtful=True)], None, None),
     # What a screen still says is a fact, however old the screen; a guess from an old event is none.
     ("seen hours later, resets tomorrow", [used_up("1", 2 * 3600, at=0, resets=DAY)], DAY, "resetsAt"),
     ("60.000 s old, no reset time", [used_up("1", 60, at=0)], 1860, "cooldown"),
     ("60.001 s old, no reset time", [used_up("1", 60.001, at=0)], None, None),
+    # Two at one moment are as good as one after the other; what is older than the quarantine moves nothing.
+    ("at the same moment", [used_up("1", 10), used_up("2", 10, resets=300)], 300, "resetsAt"),
+    ("a millisecond older", [used_up("1", 10), used_up("2", 9.999, resets=300)], 1810, "cooldown"),
     # A stored day that is played again into the same store moves nothing.
     (
         "an old exhaustion again",
@@ -160,6 +172,7 @@ DOUBTS = [
     # The agents' own figures are better than a guess, and no better than a screen.
     ("by usage", [replace(used_up("1", 0, resets=DAY), by_usage=True)], DAY),
     ("by usage, then by a screen", [replace(used_up("1", 0, resets=DAY), by_usage=True), used_up("2", 9, 60)], 60),
+    ("by usage, sooner than a screen", [used_up("1", 0, DAY), replace(used_up("2", 9, 300), by_usage=True)], DAY),
     ("a guess after it", [replace(used_up("1", 0, resets=DAY), by_usage=True), used_up("2", 9)], DAY),
 ]  # fmt: skip
 
@@ -176,11 +189,39 @@ def test_what_completes_a_quarantine_is_said_under_its_id() -> None:
     assert (second.source, second.quarantined_for_seconds, second.evidence) == ("resetsAt", 291, ["1"])
 
 
+HOW = "its quota is used up"
+KNOWN = [
+    ("by a guess", [used_up("1", 0)], "cooldown", HOW),
+    ("by a screen", [used_up("1", 0, DAY)], "resetsAt", f"{HOW} until the time that its screen gives"),
+    ("by usage", [replace(used_up("1", 0, DAY), by_usage=True)], "usage", HOW),
+    ("by usage, and a guess", [replace(used_up("1", 0, DAY), by_usage=True), used_up("2", 9)], "usage", HOW),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "source", "why"), [row[1:] for row in KNOWN], ids=[row[0] for row in KNOWN])
+def test_a_quarantine_says_how_its_end_is_known(found: list[Evidence], source: str, why: str) -> None:
+    made, state = run(found)
+    assert made[-1] is not None and state.quarantine is not None
+    assert (made[-1].source, state.quarantine.source, state.quarantine.why) == (source, source, why)
+
+
+@pytest.mark.parametrize(("event", "again"), [("1", None), ("3", True), ("5", None)])
+def test_only_the_exhaustion_of_the_one_that_tries_is_said_as_again_and_ends_the_trial(
+    event: str, again: bool | None
+) -> None:
+    probe = Probe(event="3", name="ada", **periods.spanning(Moment(T0), 60_000))
+    (made,), state = run([used_up(event, 1)], CredentialState(probe=probe))
+    assert made is not None and made.again is again
+    assert (state.probe is None) is bool(again)
+
+
 WORKED = [
     # who completed a turn that began when (s); the exhaustion was at 10 in %1; is it over?
     ("the same member, a turn after it", "%1", 10.001, True),
     ("the same member, the turn before it", "%1", 10, False),
+    ("the same member, a turn long before it", "%1", 5, False),
     ("another member", "%2", 20, False),
+    ("another member still", "%0", 20, False),
 ]
 
 
@@ -193,6 +234,13 @@ def test_success_ends_what_it_disproves(target: str, began: float, over: bool) -
     assert (quarantined_seconds(state, now) is None) is over
     _, said = credential.ends(state, "team", now, {"ts": "2026-01-01T00:01:30.000Z"})
     assert [(one.why, one.seconds) for one, _ in said] == ([("worked", 80)] if over else [])
+
+
+def test_success_ends_nothing_where_nothing_is_quarantined_any_more() -> None:
+    _, state = run([used_up("1", 10)])
+    for before in (CredentialState(), state):
+        said = quarantine.worked(before, "h:/s:1", "%1", Moment(T0 + 20_000), Moment(T0 + 1_810_000))
+        assert said == (before, "it is not quarantined")
 
 
 def test_a_restarted_quarantine_ends_once() -> None:
