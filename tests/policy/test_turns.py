@@ -9,8 +9,10 @@ from fleettools.policy.members.turns import PastTurn, TurnState
 T0 = 1_000_000
 
 
-def look(outcome: str, screen: str | None = None, at: int = T0 + 10_000, event: str | None = None) -> records.Verdict:
-    return records.Verdict(ts=records.to_ts(at), outcome=outcome, screen=screen, event=event)  # type: ignore[arg-type]
+def look(outcome: str, screen: str | None = None, at: int = T0 + 10_000, **more: object) -> records.Verdict:
+    """A verdict, as it is read from a stream."""
+    seen = records.Verdict(ts=records.to_ts(at), outcome=outcome, screen=screen, **more)  # type: ignore[arg-type]
+    return records.decode(records.encode(seen), records.Verdict)
 
 
 def turn(screen: str | None = "fix:1", outcome: str | None = "working", **more: object) -> TurnState:
@@ -19,7 +21,8 @@ def turn(screen: str | None = "fix:1", outcome: str | None = "working", **more: 
 
 
 SENT = {"event": "t1", "ticket": "t1", "delivered_at_ms": T0, "seen_ms": 0}
-BEFORE = [PastTurn(event="e0", began_ms=T0 - 60_000, screen="old:1")]
+PROVEN = SENT | {"proven_ms": T0 + 2_000}
+BEFORE = [PastTurn(event="e0", began_ms=T0 - 60_000, screen="old:1", block="b")]
 
 
 @pytest.mark.parametrize(
@@ -34,6 +37,8 @@ BEFORE = [PastTurn(event="e0", began_ms=T0 - 60_000, screen="old:1")]
         pytest.param(turn(), look("working", "test:1"), "new", id="another last prompt"),
         pytest.param(turn(), look("working", "fix:2"), "new", id="a higher ordinal"),
         pytest.param(turn("fix:9"), look("working", "fix:10"), "new", id="ordinals are numbers"),
+        pytest.param(turn(), look("working", "test:1", T0 + 1), "new", id="another last prompt, read out of order"),
+        pytest.param(turn("fix:x"), look("working", "fix:2"), "same", id="an ordinal that is no number"),
         # A lower ordinal or no prompt is the same turn.
         pytest.param(turn("fix:2"), look("completed", "fix:1"), "same", id="a lower ordinal"),
         pytest.param(turn(), look("completed"), "same", id="no prompt on the screen"),
@@ -47,6 +52,25 @@ BEFORE = [PastTurn(event="e0", began_ms=T0 - 60_000, screen="old:1")]
         pytest.param(turn(outcome="completed"), look("idle"), "same", id="idle after an end"),
         pytest.param(turn(outcome="completed"), look("blocked"), "same", id="blocked after an end"),
         pytest.param(turn(outcome="blocked"), look("working", "fix:1"), "same", id="working after a question"),
+        # What moves beside a turn that has ended is no work; nor is what its agent had said to be over a moment ago.
+        pytest.param(
+            turn(outcome="completed", block="b"), look("working", block="b"), "still", id="working, and nothing drawn"
+        ),
+        pytest.param(
+            turn(outcome="completed", block="b"), look("working", block="a"), "new", id="working, and something drawn"
+        ),
+        pytest.param(
+            turn(outcome="completed", block="b"), look("retrying", block="b"), "new", id="retrying, and nothing drawn"
+        ),
+        *(
+            pytest.param(
+                turn(outcome="completed", worded_ms=T0 + 6_000),
+                look("working", at=T0 + at),
+                kind,
+                id=f"its word, {at} ms",
+            )
+            for at, kind in ((8_999, "still"), (9_000, "new"), (10_000, "new"))
+        ),
         # A look that comes late, or again, begins nothing.
         pytest.param(
             turn(outcome="failed"), look("working", "fix:1", T0 + 1), "same", id="working, seen before the end"
@@ -81,6 +105,23 @@ BEFORE = [PastTurn(event="e0", began_ms=T0 - 60_000, screen="old:1")]
             turn(None, None, **SENT), look("working", "do:1", T0 + 61_000), "same", id="a fleet-send that died"
         ),
         pytest.param(
+            turn(None, None, **SENT), look("idle", "old:1", T0 + 59_999), "waiting", id="delivered for nearly a minute"
+        ),
+        pytest.param(turn(None, None, **SENT), look("idle", "old:1", T0 + 60_000), "old", id="delivered for a minute"),
+        pytest.param(turn(None, None, **PROVEN), look("working", "do:1", T0), "same", id="at the moment of the paste"),
+        pytest.param(
+            turn(None, None, **PROVEN),
+            look("completed", "old:1", block="b"),
+            "back",
+            id="the screen before it stands again",
+        ),
+        pytest.param(
+            turn(None, None, **PROVEN),
+            look("completed", "old:1", block="b", pattern="baseline"),
+            "same",
+            id="the screen at the delivery tells of no turn",
+        ),
+        pytest.param(
             turn(None, None, **SENT),
             look("completed", "old:1", T0 + 61_000),
             "old",
@@ -95,6 +136,35 @@ def test_a_look_belongs_to_the_turn(current: TurnState | None, seen: records.Ver
     found = turns.fit(current, BEFORE if current else [], seen, records.to_ms(seen.ts))
     assert found.kind == kind, found.reason
     assert found.reason
+
+
+PAST = [PastTurn(event=f"e{n}", began_ms=T0 - 90_000 + n, screen=f"{n}:1", block="b") for n in (1, 2, 3)]
+
+
+def test_the_screen_from_before_a_ticket_is_that_of_the_turn_just_before_it() -> None:
+    current, at = turn(None, None, **PROVEN), T0 + 1_000
+    found = turns.fit(current, PAST, look("completed", "3:1", at), at)
+    assert (found.kind, found.past) == ("old", PAST[-1])
+    assert turns.fit(current, PAST, look("completed", "1:1", at), at).kind == "same"
+
+
+def test_of_earlier_turns_with_the_same_reply_the_one_with_that_prompt_stands_again() -> None:
+    seen = look("completed", "2:1", block="b")
+    found = turns.fit(turn(), PAST, seen, records.to_ms(seen.ts))
+    assert (found.kind, found.past) == ("back", PAST[1])
+
+
+@pytest.mark.parametrize(
+    ("known", "floor"),
+    [
+        pytest.param({}, None, id="nothing tells"),
+        pytest.param({"earliest_ms": T0}, T0 + 1, id="after the last look before it"),
+        pytest.param({"earliest_ms": T0, "told_ms": T0 + 9}, T0 + 9, id="not before its agent said so"),
+        pytest.param({"told_ms": T0 + 9, "delivered_at_ms": T0 + 5}, T0 + 5, id="not before its prompt was pasted"),
+    ],
+)
+def test_a_turn_had_not_begun_before(known: dict[str, int], floor: int | None) -> None:
+    assert turn(**known).floor_ms == floor
 
 
 def test_a_late_look_gets_the_event_of_the_turn_that_was_under_way() -> None:
@@ -130,6 +200,7 @@ def test_a_turn_that_failed_only_by_ending_too_fast_may_turn_out_worse(worse: st
 
 def test_events_of_equal_turns_differ_and_are_the_same_whenever_worked_out() -> None:
     first, second = (turns.event_of("h:/s:1", "%3", "fix:1", number) for number in (1, 2))
+    assert first == "fix:1@h:/s:1/%3"  # what classify says without a store
     assert first != second
     assert second == turns.event_of("h:/s:1", "%3", "fix:1", 2)
 

@@ -42,6 +42,8 @@ READ = [
     ("try again in 3 hours 4 minutes", "2026-11-30T15:04"),
     ("try again in 57 minutes.", "2026-11-30T12:57"),
     ("try again in less than a minute.", None),
+    ("try again in 60 seconds.", "2026-11-30T12:01:00"),
+    ("try again in 59 seconds.", None),
     ("Your quota will reset after 21h39m57s.", "2026-12-01T09:39:57"),
     ("Your quota will reset after 59m2s.", "2026-11-30T12:59:02"),
     ("Your quota will reset after 2s.", None),
@@ -52,6 +54,7 @@ READ = [
     ("Access resets at 9:10 AM UTC.", "2026-12-01T09:10"),
     ("Resets in 141h28m14s.", "2026-12-06T09:28:14"),
     ("resets at 2026-12-01T00:00:00Z", "2026-12-01T00:00"),
+    ("resets at 2026-13-01T00:00:00Z", None),
     ("You will regain access on 2026-12-01 at 00:00 UTC.", "2026-12-01T00:00"),
     ("quotaResetTimeStamp: 2026-11-30T18:20:11Z resets", "2026-11-30T18:20:11"),
     ("Please wait for your limit to reset on December 4, 2026 at 2:00 AM or switch", "2026-12-04T07:00"),
@@ -88,6 +91,10 @@ READ = [
     ("resets tomorrow at 9am", "2026-12-01T14:00"),
     ("available again at 4:10 PM", "2026-11-30T21:10"),
     ("Try again at 14:05", "2026-11-30T19:05"),
+    # What no clock shows is no time of day.
+    ("resets 14:60", None),
+    ("resets 24:00", None),
+    ("resets 13pm", None),
     ("resets 14:05", "2026-11-30T19:05"),
     ("resets 16:21 on 3 Dec", "2026-12-03T21:21"),
     ("limit: 40000, current: 50000, please try again after 1 seconds", None),
@@ -114,11 +121,15 @@ PASSED = [
     ("session limit · resets 11am", "2026-07-10T09:00:05Z", None, True),
     ("session limit · resets 11am", "2026-07-10T08:59:55Z", "2026-07-10T09:00:00Z", False),
     ("session limit · resets 11am", "2026-07-10T03:50:00Z", "2026-07-10T09:00:00Z", False),
-    ("session limit · resets 11am", "2026-07-10T03:49:59Z", None, True),
+    ("session limit · resets 11am", "2026-07-10T03:49:59.999Z", None, True),
     ("daily limit, resets 11am", "2026-07-10T09:00:05Z", "2026-07-11T09:00:00Z", False),
     ("usage limit · resets 2am", "2026-07-10T21:00:00Z", "2026-07-11T00:00:00Z", False),
     ("weekly limit · resets Jul 10, 11am", "2026-07-10T09:00:05Z", None, True),
     ("weekly limit · resets Jul 10, 11am", "2026-07-06T09:00:05Z", "2026-07-10T09:00:00Z", False),
+    ("weekly limit · resets Jul 10, 11am", "2026-07-10T09:00:00Z", None, True),
+    # A limit that names no window may last eight days.
+    ("limit · resets Jul 18, 11am", "2026-07-10T08:50:00Z", "2026-07-18T09:00:00Z", False),
+    ("limit · resets Jul 18, 11am", "2026-07-10T08:49:59Z", None, False),
     # A date that is neither near nor just over says nothing.
     ("weekly limit · resets Jul 10, 11am", "2026-06-20T09:00:00Z", None, False),
     ("weekly limit · resets Jul 10, 11am", "2026-07-20T09:00:00Z", None, False),
@@ -147,6 +158,20 @@ def test_a_time_beyond_the_window_of_its_limit_has_just_passed(
 
 def test_a_time_of_day_without_any_zone_is_unknown() -> None:
     assert resets.read("resets 3pm", AT, None) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "brief", "seconds"),
+    [
+        ("Your quota will reset after 30s.", True, 30),
+        ("Your quota will reset after 30s.", False, None),
+        ("Please retry in 30s.", True, None),
+    ],
+)
+def test_a_reset_in_seconds_counts_only_where_it_is_asked_for_and_a_delay_never(
+    text: str, brief: bool, seconds: int | None
+) -> None:
+    assert resets.read(text, AT, None, brief) == (None if seconds is None else AT + 1000 * seconds)
 
 
 FOUR = records.to_ms("2026-01-31T16:00:00.000Z")
