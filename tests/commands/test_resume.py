@@ -1,9 +1,13 @@
 """fleet-resume on real tmux: one member first, the rest when its turn shows work, and nothing typed blindly."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +32,26 @@ def configure(desk: Desk, prompt: str = "continue") -> None:
     (desk.folder / "fleetd.yaml").write_text(CONFIG.format(command=command, prompt=prompt))
 
 
-def outage(desk: Desk, *names: str) -> dict[str, tuple[str, int]]:
+def outage(desk: Desk, *names: str, modes: tuple[str, ...] = ("waits",)) -> dict[str, tuple[str, int]]:
     """Members on one credential that failed of an outage, whose cool-off is over; their tickets are settled."""
-    panes = {name: desk.agent(profile="claude-a", name=name) for name in names}
+    panes = at_work(desk, *names, modes=modes)
+    for pane in panes.values():
+        desk.signal(pane, desks.FAIL, "API Error")
+    assert [record["type"] for record in desk.look(*PIPE)].count("incident") == 1
+    desk.now_ms += 61_000
+    return panes
+
+
+def at_work(
+    desk: Desk, *names: str, profile: str = "claude-a", modes: tuple[str, ...] = ("waits",)
+) -> dict[str, tuple[str, int]]:
+    panes = {name: desk.agent(*modes, profile=profile, name=name) for name in names}
     for name in names:
         sent = desk.run("send", name, stdin=f"work, {name}")
         assert sent.status == 0, sent.said
     desk.now_ms += 5_000
     desk.look(*PIPE)
     desk.now_ms += 1_000
-    for pane in panes.values():
-        desk.signal(pane, desks.FAIL, "API Error")
-    assert [record["type"] for record in desk.look(*PIPE)].count("incident") == 1
-    desk.now_ms += 61_000
     return panes
 
 
@@ -143,15 +154,92 @@ def typed(desk: Desk, pane: str, text: str) -> None:
     desk.until(lambda: text in desk.screen(pane))
 
 
-def test_where_a_draft_stands_nothing_is_typed_it_is_said_and_another_is_the_first(desk: Desk) -> None:
+@contextmanager
+def somebody_typing(desk: Desk, pane: str) -> Iterator[None]:
+    """A person who does not stop typing into a pane."""
+    over = threading.Event()
+
+    def type_on() -> None:
+        while not over.wait(0.05):
+            desk.tmux("send-keys", "-t", pane, "-l", "a")
+
+    typist = threading.Thread(target=type_on)
+    typist.start()
+    try:
+        desk.until(lambda: "aaa" in desk.screen(pane))
+        yield
+    finally:
+        over.set()
+        typist.join()
+
+
+# Rule: what stands in a pane, and how it is said that nothing was typed there.
+REFUSED = {
+    "draft": "not typed: somebody's draft stands in its composer",
+    "dialog": "not typed: its agent asks a question",
+    "shell": "not typed: sh",
+    "dead": "not typed: its process has ended",
+    "copying": "not typed: it is in copy mode",
+    "vanished": "not typed: its pane has gone",
+    "typist": "not typed: somebody's draft stands in its composer",
+}
+
+
+def test_nothing_is_typed_over_anybody_or_into_anything_else_it_is_said_and_another_is_the_first(desk: Desk) -> None:
     configure(desk)
-    panes = outage(desk, "ada", "bob")
-    typed(desk, panes["ada"][0], "half a thought")
+    panes = outage(desk, *REFUSED, "zoe")
+    ids = {name: pane for name, (pane, _) in panes.items()}
+    typed(desk, ids["draft"], "half a thought")
+    desk.tmux("send-keys", "-t", ids["dialog"], "C-o")
+    desk.until(lambda: "Do you want to proceed?" in desk.screen(ids["dialog"]))
+    desk.tmux("send-keys", "-t", ids["shell"], "C-d")
+    desk.until(lambda: desk.tmux("display-message", "-p", "-t", ids["shell"], "#{pane_current_command}") == "sh")
+    desk.tmux("kill-pane", "-t", ids["vanished"])
+    desk.now_ms += 1_000
+    desk.look(*PIPE)
+    desk.tmux("set-option", "-w", "-t", ids["dead"], "remain-on-exit", "on")
+    os.kill(panes["dead"][1], signal.SIGKILL)
+    desk.until(lambda: desk.tmux("display-message", "-p", "-t", ids["dead"], "#{pane_dead}") == "1")
+    desk.tmux("copy-mode", "-t", ids["copying"])
+    before = {name: desk.screen(pane) for name, pane in ids.items() if name not in ("vanished", "typist", "zoe")}
+    with somebody_typing(desk, ids["typist"]):
+        said = {record["target"]: record for record in resume(desk)}
+    assert {name: said[ids[name]]["reason"] for name in REFUSED} == REFUSED
+    assert {said[ids[name]]["outcome"] for name in REFUSED} == {"refused"}
+    assert {name: desk.screen(ids[name]) for name in before} == before
+    assert "continue" not in desk.screen(ids["typist"])
+    assert (said[ids["zoe"]]["outcome"], said[ids["zoe"]]["probe"]) == ("submitted", True)
+    assert continued(desk) == 1
+
+
+def test_where_somebody_types_just_as_the_prompt_does_enter_is_not_pressed(desk: Desk) -> None:
+    configure(desk)
+    panes = outage(desk, "ada", "bob", modes=("waits", "beside=2"))
+    said = resume(desk)
+    assert [(record["outcome"], "somebody types there, too" in record["reason"]) for record in said] == [
+        ("stuck", True)
+    ] * 2
+    assert continued(desk) == 0
+    assert all("continue rm it all" in desk.screen(pane) for pane, _ in panes.values())
+    desk.now_ms += 61_000
+    assert {record["outcome"] for record in resume(desk)} <= {"refused"} and continued(desk) == 0
+
+
+def test_a_menu_that_the_agent_left_open_at_a_limit_is_left_alone(desk: Desk) -> None:
+    configure(desk)
+    limit = "error=You've hit your session limit. Try again in 90 seconds"
+    panes = at_work(desk, "ada", modes=("waits", "menu", limit)) | at_work(desk, "bob", modes=("waits", limit))
+    for pane in panes.values():
+        desk.signal(pane, desks.FAIL, "session limit")
+    (quarantine,) = {record["id"]: record for record in desk.look(*PIPE) if record["type"] == "quarantine"}.values()
+    assert 85 <= quarantine["quarantinedForSeconds"] <= 90
+    assert resume(desk) == []
+    desk.now_ms += 91_000
+    menu = desk.screen(panes["ada"][0])
     refused, first = resume(desk)
-    assert refused["target"] == panes["ada"][0] and refused["outcome"] == "refused"
-    assert "draft" in refused["reason"] and refused["reason"].startswith("not typed: ")
+    assert (refused["target"], refused["reason"]) == (panes["ada"][0], "not typed: its agent asks a question")
     assert (first["target"], first["outcome"], first["probe"]) == (panes["bob"][0], "submitted", True)
-    assert "half a thought" in desk.screen(panes["ada"][0]) and continued(desk) == 1
+    assert desk.screen(panes["ada"][0]) == menu and "Stop and wait" in menu
 
 
 def test_a_member_that_a_person_has_prompted_since_is_left_alone(desk: Desk) -> None:

@@ -175,7 +175,7 @@ def test_who_gets_what_is_typed(seen: dict[str, Seen], name: str, case: Case) ->
 def test_what_a_person_types_before_enter_is_not_submitted_with_the_notice(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         log = tmp_path / "log"
-        pane = server.lead(log, "beside")
+        pane = server.lead(log, "beside=1")
         done = server.run("notify", "--wait", "30", stdin=incident(server, pane))
         (delivery,) = deliveries(done.stdout)
         assert (delivery["outcome"], log.exists()) == ("stuck", False)

@@ -2,16 +2,16 @@
 
     claude.py LOG [MODE ...]
 
-SIGUSR1 is a backend that fails, SIGUSR2 a turn that ends well, SIGHUP one that a person stopped. A prompt is answered
-at once, unless: waits (it is worked at until a signal), works=SECONDS (so long), fails (it fails at once).
-error=TEXT (what a failure says), greeted (a first turn is over), limit (the last turn ended at a limit), busy=SECONDS
-(works at first), plain (no bracketed paste), slow-enter (an Enter within 0.12 s of a paste is a newline), swallow (the
-first Enter is lost), sticky (every Enter is lost), spinner (redraws ten times a second), dialog (asks for a
-permission), draft (somebody has begun to type), vim (keys are commands), shell (what is typed is run by a shell),
-low=ROWS (its composer shows only so many last rows), proposes (a next prompt stands faint in its empty composer),
-joined (the terminal takes its composer's last row and the rule below for one wrapped line), gone (leaves its screen to
-a shell), dead (leaves its screen and ends), beside (somebody types just after a paste), editor (a paste opens one in
-its terminal).
+SIGUSR1 is a backend that fails, SIGUSR2 a turn that ends well, SIGHUP one that a person stopped; ^O opens a dialog,
+^D leaves the screen to a shell. A prompt is answered at once, unless: waits (it is worked at until a signal),
+works=SECONDS (so long), fails (it fails at once). error=TEXT (what a failure says), menu (opens one below a failure),
+greeted (a first turn is over), limit (the last turn ended at a limit), busy=SECONDS (works at first), plain (no
+bracketed paste), slow-enter (an Enter within 0.12 s of a paste is a newline), swallow (the first Enter is lost), sticky
+(every Enter is lost), spinner (redraws ten times a second), dialog (asks for a permission), draft (somebody has begun
+to type), vim (keys are commands), shell (what is typed is run by a shell), low=ROWS (its composer shows only so many
+last rows), proposes (a next prompt stands faint in its empty composer), joined (the terminal takes its composer's last
+row and the rule below for one wrapped line), gone (leaves its screen to a shell), dead (leaves its screen and ends),
+beside=N (somebody types just after the Nth paste and each later one), editor (a paste opens one in its terminal).
 """
 
 import json
@@ -29,6 +29,8 @@ from fleettools.demo.agent import ERROR, GREY, PLAIN, WHITE, YELLOW, Screen
 WIDTH = 100
 TICK = 0.1  # seconds between two drawings of what moves
 CURSOR = "\x1b[7m \x1b[0m"
+LIMIT = ["What do you want to do?", "", "❯ 1. Stop and wait for limit to reset", "  2. Use credits", "",
+         "Enter to confirm · Esc to cancel"]  # fmt: skip
 PERMISSION = ["Bash command", "", "  rm -r build", "", "Do you want to proceed?", "❯ 1. Yes", "  2. No"]
 
 
@@ -51,7 +53,7 @@ class Claude(Screen):
         self.busy = "busy" in modes
         self.rests_at = time.monotonic() + float(modes.get("busy", "0"))
         self.asks = "dialog" in modes
-        self.put_at = 0.0
+        self.put_at, self.pastes = 0.0, 0
         self.lost = 1 if "swallow" in modes else 10**6 if "sticky" in modes else 0
         self.frame = 0
 
@@ -68,6 +70,8 @@ class Claude(Screen):
         self.busy = True
 
     def below(self, columns: int) -> list[str]:
+        if self.asks and "menu" in self.modes:
+            return ["─" * columns, "", *LIMIT]
         if self.asks:
             rule = "─" * (WIDTH - 2)
             return [f"╭{rule}╮", *(f"│ {line:<{WIDTH - 4}} │" for line in PERMISSION), f"╰{rule}╯"]
@@ -87,6 +91,9 @@ class Claude(Screen):
 
     def fail(self) -> None:
         self.end(YELLOW, self.modes.get("error", ERROR), YELLOW)
+        if "menu" in self.modes:
+            self.prompt("/rate-limit-options")
+            self.busy, self.asks = False, True
 
     def finish(self) -> None:
         self.end(WHITE, "All is done as you asked.")
@@ -112,11 +119,20 @@ class Claude(Screen):
             return
         self.typed += text.replace("\r", "\n")
         self.put_at = time.monotonic()
-        if len(text) > 1 and "beside" in self.modes:
+        self.pastes += len(text) > 1
+        if len(text) > 1 and "beside" in self.modes and self.pastes >= int(self.modes["beside"]):
             self.typed += " rm it all"
         if len(text) > 1 and "editor" in self.modes:
             os.write(1, self.drawn().encode())
             subprocess.Popen(["cat"])
+
+    def take(self, text: str) -> str:
+        if text == "\x04":
+            termios.tcsetattr(0, termios.TCSANOW, self.before)
+            os.execvp("sh", ["sh"])
+        if text == "\x0f":
+            self.asks = True
+        return super().take(text)
 
     def enter(self) -> None:
         if self.asks:
@@ -152,6 +168,7 @@ class Claude(Screen):
         signal.signal(signal.SIGHUP, lambda *_: self.stop())
         woken, wake = os.pipe2(os.O_NONBLOCK)
         signal.set_wakeup_fd(wake)
+        self.before = termios.tcgetattr(0)
         tty.setraw(0)
         unread, paste = "", b"" if "plain" in self.modes else b"\x1b[?2004h"
         while True:

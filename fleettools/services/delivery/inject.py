@@ -39,8 +39,8 @@ class Sight(NamedTuple):
 
     @property
     def asks(self) -> bool:
-        """Whether the agent asks a question that Enter would answer."""
-        return self.verdict.outcome == "blocked" and self.composer == "absent"
+        """Whether the agent asks a question that Enter would answer, or has left a menu open at a limit."""
+        return self.verdict.outcome in ("blocked", "exhausted") and self.composer == "absent"
 
 
 class Doors(NamedTuple):
