@@ -56,8 +56,8 @@ class Running:
                 found[name.rpartition(".")[2]] = pid
         return found
 
-    def wait_until_up(self) -> None:
-        wait_for(lambda: len(self.stages()) == 5, "starting five stages")
+    def wait_until_up(self, stages: int = 5) -> None:
+        wait_for(lambda: len(self.stages()) == stages, f"starting {stages} stages")
 
     def end(self, signum: int = signal.SIGTERM) -> int:
         """End it; gives its status."""

@@ -4,14 +4,16 @@
 
 SIGUSR1 is a backend that fails, SIGUSR2 a turn that ends well, SIGHUP one that a person stopped; ^O opens a dialog,
 ^D leaves the screen to a shell. A prompt is answered at once, unless: waits (it is worked at until a signal),
-works=SECONDS (so long), fails (it fails at once). error=TEXT (what a failure says), menu (opens one below a failure),
-greeted (a first turn is over), limit (the last turn ended at a limit), busy=SECONDS (works at first), plain (no
-bracketed paste), slow-enter (an Enter within 0.12 s of a paste is a newline), swallow (the first Enter is lost), sticky
-(every Enter is lost), spinner (redraws ten times a second), dialog (asks for a permission), draft (somebody has begun
-to type), vim (keys are commands), shell (what is typed is run by a shell), low=ROWS (its composer shows only so many
-last rows), proposes (a next prompt stands faint in its empty composer), joined (the terminal takes its composer's last
-row and the rule below for one wrapped line), gone (leaves its screen to a shell), dead (leaves its screen and ends),
-beside=N (somebody types just after the Nth paste and each later one), editor (a paste opens one in its terminal).
+works=SECONDS (so long), fails (it fails at once), backend=FILE (its request is logged with its time, is worked at for
+three seconds, and fails with what the file says then, if anything). error=TEXT (what a failure says), menu (opens one
+below a failure), greeted (a first turn is over), limit (the last turn ended at a limit), busy=SECONDS (works at first),
+plain (no bracketed paste), slow-enter (an Enter within 0.12 s of a paste is a newline), swallow (the first Enter is
+lost), sticky (every Enter is lost), spinner (redraws ten times a second), dialog (asks for a permission), draft
+(somebody has begun to type), vim (keys are commands), shell (what is typed is run by a shell), low=ROWS (its composer
+shows only so many last rows), proposes (a next prompt stands faint in its empty composer), joined (the terminal takes
+its composer's last row and the rule below for one wrapped line), gone (leaves its screen to a shell), dead (leaves its
+screen and ends), beside=N (somebody types just after the Nth paste and each later one), editor (a paste opens one in
+its terminal).
 """
 
 import json
@@ -23,11 +25,13 @@ import sys
 import termios
 import time
 import tty
+from pathlib import Path
 
 from fleettools.demo.agent import ERROR, GREY, PLAIN, WHITE, YELLOW, Screen
 
 WIDTH = 100
 TICK = 0.1  # seconds between two drawings of what moves
+WORK = 3.0  # seconds that the backend takes
 CURSOR = "\x1b[7m \x1b[0m"
 LIMIT = ["What do you want to do?", "", "❯ 1. Stop and wait for limit to reset", "  2. Use credits", "",
          "Enter to confirm · Esc to cancel"]  # fmt: skip
@@ -89,6 +93,14 @@ class Claude(Screen):
 
     # -- what becomes of a turn
 
+    def served(self) -> None:
+        """The backend's answer."""
+        failure = Path(self.modes["backend"]).read_text()
+        if failure:
+            self.end(YELLOW, failure, YELLOW)
+        else:
+            self.finish()
+
     def fail(self) -> None:
         self.end(YELLOW, self.modes.get("error", ERROR), YELLOW)
         if "menu" in self.modes:
@@ -107,9 +119,9 @@ class Claude(Screen):
         self.frame += 1
         if "busy" in self.modes and self.busy and time.monotonic() >= self.rests_at:
             self.busy = False
-        if "works" in self.modes and self.busy and time.monotonic() >= self.rests_at:
-            self.finish()
-        moves = "spinner" in self.modes or (self.busy and self.modes.keys() & {"busy", "works"})
+        if self.modes.keys() & {"works", "backend"} and self.busy and time.monotonic() >= self.rests_at:
+            self.served() if "backend" in self.modes else self.finish()
+        moves = "spinner" in self.modes or (self.busy and self.modes.keys() & {"busy", "works", "backend"})
         return TICK if moves else None
 
     # -- what it is given
@@ -157,6 +169,9 @@ class Claude(Screen):
     def answer(self) -> None:
         if "fails" in self.modes:
             self.fail()
+        elif "backend" in self.modes:
+            self.note(requested=time.time())
+            self.rests_at = time.monotonic() + WORK
         elif "works" in self.modes:
             self.rests_at = time.monotonic() + float(self.modes["works"])
         elif "waits" not in self.modes:
