@@ -1,6 +1,7 @@
 """What a fleetd needs before anything runs: configuration, store and tmux server, and itself alone upon them."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import IO, NamedTuple
@@ -19,6 +20,8 @@ from fleettools.policy import upkeep
 from fleettools.policy.heartbeat import DaemonState
 from fleettools.records import PRINTED, Coverage
 from fleettools.services.ledger import Ledger
+
+_PASSWORD = re.compile(r"//[^/?]*:[^/?]*@|password=")  # in the URL of a store
 
 
 class Asked(NamedTuple):
@@ -99,8 +102,12 @@ class Setting:
         )
 
     def shell_line(self) -> str:
-        """The pipe as a line for a shell."""
-        return self.call().shell_line(self.ctx.config_path, self.asked.everything)
+        """The pipe as a line for a shell; without a store whose URL holds a password, which is said."""
+        call = self.call()
+        if self.asked.state and _PASSWORD.search(self.asked.state):
+            call = call._replace(state=())
+            self.say.warn("--state holds a password, and is left out of the line; put the URL into FLEET_STATE first")
+        return call.shell_line(self.ctx.config_path, self.asked.everything)
 
     def _daemon(self) -> str:
         # The path as the server itself gives it: the records have that one.

@@ -349,6 +349,22 @@ def test_once_knows_another_fleetd_however_its_store_and_server_are_named(
         assert ended.status == status, ended
 
 
+URLS = [
+    ("postgresql://me:hunter2@h:1/x", False), ("postgresql://me:a@hunter2@h/x", False),
+    ("postgresql://h/x?password=hunter2", False), ("postgresql://h/x?sslpassword=hunter2", False),
+    ("postgresql://me@h:5432/x", True), ("sqlite:/tmp/s.db", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("url", "stays"), URLS)
+def test_the_printed_line_holds_no_password(url: str, stays: bool, box: Sandbox) -> None:
+    ended = box.run("fleetd", "--print", "--state", url)
+    assert ended.status == 0
+    assert "hunter2" not in ended.out + ended.err
+    assert (f"--state {url}" in ended.out) is stays
+    assert ("put the URL into FLEET_STATE first" in ended.err) is not stays
+
+
 def test_the_printed_line_does_the_same_in_a_shell(box: Sandbox) -> None:
     line = box.run("fleetd", "--print").out
     assert [part.split()[0] for part in line.split(" | ")] == [
