@@ -1,5 +1,6 @@
 """The wheel, and the wheel of the source distribution: every command, manual page and completion, nothing else."""
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -15,6 +16,7 @@ from sandbox import ROOT
 pytestmark = pytest.mark.xdist_group("install")  # one worker builds, once
 
 SCRIPTS = sorted(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"])
+README = (ROOT / "README.md").read_text()
 PAGES = sorted(path.name for path in (ROOT / "man").iterdir())
 
 
@@ -66,6 +68,25 @@ def test_the_installed_package_is_the_one_that_runs(installed: Path, tmp_path: P
         cwd=tmp_path,
     )
     assert str(installed) in place.stdout.decode()
+
+
+def test_the_lines_that_install_the_extra_bring_what_a_shared_store_needs(
+    built: Path, installed: Path, tmp_path: Path
+) -> None:
+    """README's, with pip in place of pipx, and what is here in place of a download."""
+    lines = re.search(r"^pipx install '\.(\[\w+\])' +# or: pipx inject fleettools '(.*)'$", README, re.MULTILINE)
+    assert lines
+    wheel = next((built / "tree").glob("*.whl"))
+    for wanted in (f"{wheel}{lines[1]}", lines[2]):
+        command = [sys.executable, "-m", "pip", "--python", installed / "bin/python", "install", "--no-index", wanted]
+        done = subprocess.run(command, capture_output=True, text=True, cwd="/", timeout=100, check=False)
+        assert done.returncode == 0, done
+        assert "does not provide the extra" not in done.stderr
+        assert "psycopg-binary" in done.stdout
+    shown = [installed / "bin/fleet-list", "--state", "postgresql://fleet@127.0.0.1:1/fleet"]
+    done = subprocess.run(shown, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    assert done.returncode == 69
+    assert "connection failed" in done.stderr
 
 
 @pytest.mark.parametrize("page", PAGES)

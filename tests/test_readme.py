@@ -3,13 +3,13 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -91,14 +91,29 @@ def test_what_failed_in_the_last_hour_is_one_line(box: Sandbox) -> None:
 
 
 def test_several_machines_share_a_store_that_the_extra_reaches(box: Sandbox) -> None:
+    """What installs it is tried in test_install.py."""
     text = block("FLEET_STATE")
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert re.findall(r"\.\[(\w+)\]", text) == ["postgres"]
-    assert re.findall(r"inject fleettools '(.*)'", text) == [extras["postgres"][0].partition(">")[0]]
     (line,) = [line for line in text.splitlines() if line.startswith("export")]
     ended = box.run("sh", "-c", f"{line.replace('db.example.org', '127.0.0.1:1')}\nfleet-list")
     assert ended.status == 69
     assert "port 1 failed" in ended.err
+
+
+def test_what_one_machine_watches_another_sees(box: Sandbox, postgres_url: str, tmp_path: Path) -> None:
+    _, export, start = block("FLEET_STATE").strip().splitlines()
+    export = export.replace("postgresql://fleet@db.example.org/fleet", shlex.quote(postgres_url))
+    process = box.process(["sh", "-c", f"{export}\nexec {start}"], start_new_session=True)
+    other = {"HOME": str(tmp_path), "TMUX_TMPDIR": str(tmp_path), "FLEET_TMUX_SOCKET": ""}
+
+    def seen() -> set[str]:
+        shown = box.run("sh", "-c", f"{export}\nfleet-list", env=other)
+        return {member["target"] for member in json.loads(shown.out)["members"]} if shown.status == 0 else set()
+
+    try:
+        wait_for(lambda: seen() == {"%1", "%2", "%3"}, "its members on the other machine")
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
 
 
 def test_the_view_is_what_a_terminal_shows(box: Sandbox) -> None:

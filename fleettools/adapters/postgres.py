@@ -192,7 +192,7 @@ def _driver() -> Any:
         import psycopg
     except ImportError as error:
         what = f"--state postgresql: needs psycopg ({error})"
-        raise Unavailable(what, "install it: pip install 'fleettools[postgres]'") from None
+        raise Unavailable(what, "pip install 'psycopg[binary]', or pipx inject fleettools 'psycopg[binary]'") from None
     return psycopg
 
 
