@@ -31,6 +31,7 @@ WORDS = {
     "term": "fleetd stopped (TERM)",
 }
 MOMENTS = 2.5  # seconds after the failure within which the kill falls
+LOST = 180.0  # seconds after which what has not come counts as lost: fleetd alone may pause for 30 before a new start
 
 
 class Kill(NamedTuple):
@@ -123,7 +124,7 @@ class World(Sandbox):
 
     def awaited(self, number: int, kind: str = "", moment: float = 0.0) -> Kill:
         """What has come of account `number`'s outage once it was said and told; fleetd is kept up meanwhile."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + LOST
         while (done := self.seen(number, kind, moment)).lost and time.monotonic() < end:
             self.start()
             time.sleep(0.1)

@@ -195,9 +195,9 @@ Each row was written by the command in it, with `--write`, on {cores} cores; wit
 page anew. `make test` runs short versions (tests/test_reliability.py).
 
 A kill falls at a random moment while two members of an account fail, on real tmux, with a store and a fleetd of
-its own. *Lost*: the incident did not reach fleetd's standard output, or its lead was neither told nor given up.
-*Printed again*: fleetd died between writing an incident and noting that it had. *Unknown*: the kill fell into the
-typing of a notice, which then cannot be proved to have arrived and is not typed again; fleetd says so.
+its own. *Lost*: within 3 minutes the incident did not reach fleetd's standard output, or its lead was neither told nor
+given up. *Printed again*: fleetd died between writing an incident and noting that it had. *Unknown*: the kill fell
+into the typing of a notice, which then cannot be proved to have arrived and is not typed again; fleetd says so.
 
 | what | how often | what came of it | seconds | day | command |
 |---|---|---|---|---|---|
