@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple, NoReturn
 
+from fleettools.adapters import signals
 from fleettools.errors import CannotWrite
 
 SECONDS = 30.0
@@ -71,6 +72,7 @@ def become(command: str, given: bytes) -> NoReturn:
                 read = os.dup(file.fileno())
         os.dup2(read, 0)
         os.close(read)
+        signals.uninstall()
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and so would the command
         os.execv("/bin/sh", ["/bin/sh", "-c", command])
     except OSError as error:

@@ -35,6 +35,15 @@ def install() -> None:
             signal.signal(signum, _handle)
 
 
+def uninstall() -> None:
+    """From here on a deadly signal kills at once; one that has come before does so now."""
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(signum) is _handle:
+            signal.signal(signum, signal.SIG_DFL)
+    if _caught:
+        die(_caught)
+
+
 @contextmanager
 def waiting() -> Iterator[None]:
     """Wrap a wait (a read, a sleep) in this: raises Killed for a signal that has come, or comes meanwhile."""

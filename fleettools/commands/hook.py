@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from fleettools.cli import Context, command, complete, state
+from fleettools.adapters.streams import Messages
+from fleettools.cli import Command, Context, command, complete, state
 from fleettools.errors import BadInput, Exit, FleetError, UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +18,21 @@ LONGEST = 30  # seconds that posting one takes at most, in the background
 WAITING = 16  # so many are posted at the same time, further ones are dropped
 
 
-@command("fleet-hook", short_help="Pass on what an agent itself says.")
+class _Quiet(Command):
+    """A command that with --post ends well even when it is called wrongly: some agents stop at a hook's status 2."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(context, args)
+        except click.UsageError as error:
+            if "--post" not in given:
+                raise
+            Messages("fleet-hook").error(f"{error.format_message().rstrip('.')}; see fleet-hook --help")
+            context.exit(Exit.OK)
+
+
+@command("fleet-hook", short_help="Pass on what an agent itself says.", cls=_Quiet)
 @click.argument("words", nargs=-1, metavar="[PAYLOAD]")
 @click.option("--agent", metavar="AGENT", shell_complete=complete("agents"), help="The agent whose hook this is.")
 @click.option("--post", is_flag=True, help="Leave the signal in the store for fleet-resolve; print nothing, exit 0.")
@@ -48,29 +63,39 @@ def main(
         raise UsageError("--remove, --project, --user and --dry-run go with --install", "give --install AGENT")
     if statusline:
         return _status_line(ctx, words, agent, state_url)
-    if agent is None:
-        raise UsageError("no --agent", "name the agent whose hook this is")
-    from fleettools.adapters import clock
-
     if post:
-        stamp = clock.stamp()
-        data = b""
         try:
-            data = _payload(words, PATIENCE)
-        except FleetError as error:
+            _hand_over(ctx, words, agent, state_url)
+        except UsageError as error:
+            ctx.messages.error(error)
+        except (FleetError, OSError) as error:
             ctx.messages.debug(error)
-        if data:
-            _in_background(ctx, Word(data, agent, "hook", stamp, _above()), state_url)
         return Exit.OK
     from fleettools import records
+    from fleettools.adapters import clock
 
-    found = _signal(ctx, Word(_payload(words, None), agent, "hook", clock.stamp(), _above()))
+    found = _signal(ctx, Word(_payload(words, None), _named(agent), "hook", clock.stamp(), _above()))
     if isinstance(found, str):
         ctx.messages.info(f"nothing to pass on: {found}")
         return Exit.OK
     ctx.out.write(records.encode(found))
     ctx.out.flush()
     return Exit.OK
+
+
+def _named(agent: str | None) -> str:
+    if agent is None:
+        raise UsageError("no --agent", "name the agent whose hook this is")
+    return agent
+
+
+def _hand_over(ctx: Context, words: tuple[str, ...], agent: str | None, state_url: str | None) -> None:
+    """Read the payload and leave the rest to a process that nobody waits for."""
+    from fleettools.adapters import clock
+
+    stamp = clock.stamp()
+    if data := _payload(words, PATIENCE):
+        _in_background(ctx, Word(data, _named(agent), "hook", stamp, _above()), state_url)
 
 
 class Word(NamedTuple):
