@@ -305,7 +305,12 @@ def _is_addressed(screen: Screen, item: Item) -> bool:
         return False
     if (compiled(_MEND).search(text) and len(text) < 120) or compiled(_RESETS).match(text):
         return True
-    return bool(compiled(_ADDRESSED).match(text)) and causes.rule_of(screen.look, text, (True, True)) is not None
+    return addresses(text) and causes.rule_of(screen.look, text, (True, True)) is not None
+
+
+def addresses(text: str) -> bool:
+    """Whether a text begins by telling a person what became of the account: "You've hit your ..."."""
+    return bool(compiled(_ADDRESSED).match(text))
 
 
 def _is_remark(screen: Screen, items: list[Item], at: int) -> bool:

@@ -3,11 +3,12 @@
 from fleettools import records
 from fleettools.screens import causes, composer, evidence
 from fleettools.screens.case import Case, Outcome, is_long_wait
-from fleettools.screens.items import Item
+from fleettools.screens.items import WORDS, Item
 from fleettools.screens.look import compiled
 from fleettools.screens.sgr import squeezed
 
 _BACK = r"(?i)\besc(?:ape)?[\])]?:? (?:to )?(?:go back|back|close|exit|quit|clear)\b"
+_BOX = frozenset("╭┌┏▔─━")  # what a dialog's first row begins with where a frame or a rule parts it from the turn
 _SHELL = r"[\w.-]+@[\w.-]+[: ][^\n]*[$#%❯](?: .*)?$|(?:bash|sh|zsh)-[\d.]+[$#](?: .*)?$|➜ +\S"
 
 
@@ -48,19 +49,22 @@ def _is_opened(case: Case) -> bool:
 
 
 def _limit(case: Case) -> Outcome | None:
-    """A dialog about a used-up limit."""
+    """A dialog about a used-up limit: by words of the agent's file, or one in a frame that begins by telling of it."""
     screen, look = case.screen, case.screen.look
-    lines = screen.lines[screen.start :]
+    lines = [line for line in screen.lines[screen.end :] if WORDS.search(line)]  # a reply above may talk of limits
     words = squeezed(" ".join(lines))
-    for phrase in look.limit_dialogs:
-        if squeezed(phrase) in words:
-            since = screen.prompts[-2].after if len(screen.prompts) > 1 else screen.start
-            text = " ".join(line.strip(" │┃") for line in screen.lines[since:])
-            line = next((each for each in lines if squeezed(phrase) in squeezed(each)), lines[0])
-            return Outcome(
-                "exhausted", "asks what to do about a limit", line, f"{look.name}: {phrase}", "quota", text=text
-            )
-    return None
+    phrase = next((phrase for phrase in look.limit_dialogs if squeezed(phrase) in words), "")
+    if phrase:
+        line = next((each for each in lines if squeezed(phrase) in squeezed(each)), lines[0])
+    elif lines and screen.lines[screen.end].lstrip()[:1] in _BOX and evidence.addresses(lines[0]):
+        line = lines[0]
+        rule = causes.rule_of(look, line, (True, False))
+        phrase = rule.phrase if rule else ""
+    if not phrase:
+        return None
+    since = screen.prompts[-2].after if len(screen.prompts) > 1 else screen.start
+    text = " ".join(line.strip(" │┃") for line in screen.lines[since:])
+    return Outcome("exhausted", "asks what to do about a limit", line, f"{look.name}: {phrase}", "quota", text=text)
 
 
 def _is_over(case: Case) -> bool:

@@ -190,3 +190,36 @@ def floated(path: Path, look: Look) -> str:
     ):
         plain[row] = f"{plain[row][:26]:<26}    {words}" if words else plain[row]
     return "\n".join(plain)
+
+
+# Rule: a dialog about a used-up limit is exhaustion: by the words of the agent's file, or when it begins by telling a
+# person what became of the account; what a reply above it says, or a command that it asks about, does not count.
+OUT = "■ Your workspace is out of credits. Ask your workspace owner to refill in order to continue."
+KEYS = "  Press enter to confirm or esc to go back"
+CHOICES = ["", "› 1. Yes", "  2. No", "", KEYS]
+LIMITS = {
+    "of the agent's file": ([OUT, "", "  You've reached your workspace credit limit", *CHOICES], "exhausted"),
+    "of no file, in a box": (
+        ["• I look.", "", "─" * 40, "  You've used up your weekly limit. More?", *CHOICES],
+        "exhausted",
+    ),
+    "a reply above a list": (["• You've used up your weekly limit.", "", "  Pick one", *CHOICES], "stale"),
+    "not used up yet": (
+        ["• Done.", "", "  Approaching rate limits", "  Switch to a smaller model?", *CHOICES],
+        "blocked",
+    ),
+    "in a command": (["• I look.", "", "  Would you like to run: echo usage limit", *CHOICES], "blocked"),
+    "in a reply": (
+        ["• It says: request a limit increase.", "", "  Would you like to run the tests?", *CHOICES],
+        "blocked",
+    ),
+}
+
+
+@pytest.mark.parametrize(("lines", "outcome"), LIMITS.values(), ids=LIMITS.keys())
+def test_a_dialog_about_a_limit(lines: list[str], outcome: str) -> None:
+    screen = "\n".join(
+        ["› list the parts", "", "• Three parts.", "", "─ Worked for 12s ───", "", "› go on", "", *lines]
+    )
+    pane = records.Pane(ts="2026-11-30T02:00:00.000Z", text=screen, tz="UTC", agent="codex")
+    assert judge(pane, agentfiles.load("codex"), Rules()).outcome == outcome
