@@ -173,6 +173,19 @@ def test_a_notifier_killed_at_any_step_leaves_one_submit_or_an_honest_unknown(se
             assert texts or [d["outcome"] for d in told] == ["unknown"], step
 
 
+@pytest.mark.parametrize("step", ["typed", "pasted", "entered"])
+def test_a_notifier_killed_while_it_looks_for_what_was_left_leaves_it_to_the_next(server: Server, step: str) -> None:
+    pane, log = lead(server)
+    given = incident(server, pane)
+    for died_at in (step, "recovering"):
+        killed = server.run("notify", "--wait", "40", stdin=given, env={"FLEET_CRASH_AT": died_at})
+        assert (killed.returncode, deliveries(killed.stdout)) == (-9, [])
+    done = server.run("notify", "--wait", "40", stdin=given)
+    typed = len(submits(log))
+    assert [d["outcome"] for d in deliveries(done.stdout)] == ["submitted" if typed else "unknown"]
+    assert typed == (0 if step == "typed" else 1)
+
+
 def test_a_record_is_passed_on_when_the_store_has_its_items(server: Server) -> None:
     pane, log = lead(server)
     killed = server.run("notify", stdin=incident(server, pane), env={"FLEET_CRASH_AT": "added"})
@@ -444,6 +457,20 @@ def test_exec_hands_the_notice_to_a_command_once(server: Server) -> None:
     server.run("notify", *words, stdin=given)
     (got,) = map(json.loads, (server.folder / "got").read_text().splitlines())
     assert got["items"][0]["credential"] == "team-a" and "run fleet-list" in got["text"]
+
+
+def test_a_command_that_fails_is_run_again_and_given_up_after_so_many_attempts(server: Server) -> None:
+    given, runs = incident(server, "%0"), server.folder / "runs"
+    second = f"echo >>{runs}; test $(wc -l <{runs}) -eq 2"
+    done = server.run("notify", "--wait", "20", "--exec", second, stdin=given)
+    told = [(d["outcome"], d["reason"], d["attempt"]) for d in deliveries(done.stdout)]
+    ended = "the command ended with status"
+    assert told == [("refused", f"{ended} 1", 1), ("submitted", f"{ended} 0", 2)]
+
+    (server.folder / "fleetd.yaml").write_text("notify: {attempts: 1}\n")
+    done = server.run("notify", "--wait", "20", "--exec", "exit 7", stdin=incident(server, "%0", name="another"))
+    assert [(d["outcome"], d["reason"]) for d in deliveries(done.stdout)] == [("refused", f"{ended} 7")]
+    assert [item["state"] for item in pending(server)] == ["refused"]
 
 
 def test_a_dropped_item_is_not_told(server: Server) -> None:

@@ -49,7 +49,7 @@ class Panes:
         self._locks: dict[str, threading.Lock] = {}
         self._servers: dict[str, Keys] = {}
         self._seen: dict[str, _Seen] = {}
-        self._resting: dict[str, tuple[float, str]] = {}
+        self._resting: dict[str, tuple[float, Silent]] = {}
 
     def begin(self) -> None:
         """Forget what the panes were."""
@@ -125,13 +125,14 @@ class Panes:
 
     def _rows(self, server: str) -> dict[str, PaneRow]:
         tmux = self._servers.setdefault(server, self._doors.tmux(socket_of(server)))
-        since, what = self._resting.get(server, (-REST, ""))
-        if self._doors.clock.monotonic() - since < REST:
-            raise tmux.error(what, kind=Silent)
+        now = self._doors.clock.monotonic()
+        since, silent = self._resting.get(server, (now, None))
+        if silent and now - since < REST:
+            raise silent
         try:
             rows = {row.id: row for row in tmux.panes() if row.server == server}
         except Silent as error:
-            self._resting[server] = (self._doors.clock.monotonic(), error.what)
+            self._resting[server] = (self._doors.clock.monotonic(), error)
             raise
         except NoServer:
             rows = {}
