@@ -44,11 +44,16 @@ def started(desk: Desk, account: str) -> str:
         f"PYTHONPATH={ROOT}",
         "sh",
     )
-    line = f"CLAUDE_CONFIG_DIR={home} HOME={desk.folder} LC_ALL=C.UTF-8 "
+    again(desk, pane, account)
+    return pane
+
+
+def again(desk: Desk, pane: str, account: str) -> None:
+    """Start an agent of that account in a pane's shell."""
+    line = f"CLAUDE_CONFIG_DIR={desk.folder / account} HOME={desk.folder} LC_ALL=C.UTF-8 "
     line += f"{desk.folder}/bin/claude {desk.folder}/prompts waits"
     desk.tmux("send-keys", "-t", pane, line, "Enter")
     desk.until(lambda: "for shortcuts" in desk.screen(pane))
-    return pane
 
 
 def agent_pid(desk: Desk, pane: str) -> int:
@@ -121,3 +126,28 @@ def test_work_can_be_handed_to_a_member_that_nobody_marked(desk: Desk) -> None:
     assert done.status == 0, done.said
     assert done.records[0]["profile"].startswith("claude-")
     assert desk.prompts() == ["please run the tests"]
+
+
+def test_an_agent_that_is_started_again_in_its_pane_is_the_same_member(desk: Desk) -> None:
+    """It comes back at once, at work or not, and a failure of its new turn counts as any other."""
+    pane = started(desk, "a")
+    desk.look("resolve")
+    (before,) = desk.run("list").records
+    os.kill(agent_pid(desk, pane), GOODBYE)
+    desk.until(lambda: desk.screen(pane).rstrip().endswith("$"))
+    desk.now_ms += 20_000
+    desk.look("resolve")
+    desk.tmux("send-keys", "-t", pane, "stty sane; clear", "C-j")  # the terminal is as the agent left it
+    desk.until(lambda: "shortcuts" not in desk.screen(pane))
+    again(desk, pane, "a")
+    desk.now_ms += 20_000
+    desk.look("resolve")
+    (after,) = desk.run("list").records
+    assert [m["state"] for m in after["members"]] == ["idle"]
+    same = ("server", "target", "pid", "profile", "credentialId")
+    assert [[m[key] for key in same] for m in after["members"]] == [[m[key] for key in same] for m in before["members"]]
+    desk.tmux("send-keys", "-t", pane, "go", "Enter")
+    desk.until(lambda: desk.prompts() == ["go"])
+    desk.signal((pane, agent_pid(desk, pane)), FAIL, "API Error")
+    (verdict,) = desk.look("resolve")
+    assert (verdict["target"], verdict["outcome"], verdict["resolved"]) == (pane, "backend_error", True)

@@ -345,3 +345,33 @@ class TestUnmarked:
         released, _ = roster.release(after("idle"), "let go", "release", T0, {})
         member, answer, _ = run(look("stale", None, at=20, unmarked=True), member=released)
         assert (member, answer.resolved, answer.known) == (released, False, True)
+
+
+@pytest.mark.parametrize(
+    ("before", "back", "state", "reason"),
+    [
+        pytest.param("idle", look("idle", "none:0", at=20), "idle", None, id="it waits for a prompt"),
+        pytest.param("working", look("completed", "b:1", at=20), "done", None, id="it has worked meanwhile"),
+        pytest.param(
+            "backend_error", look("idle", "none:0", at=20), "backend_error", "backend_error", id="failed before"
+        ),
+        pytest.param("backend_error", look("working", "b:1", at=20), "busy", None, id="had failed, is at work"),
+    ],
+)
+def test_an_agent_that_was_started_again_is_back(
+    before: str, back: records.Verdict, state: str, reason: str | None
+) -> None:
+    gone, _, _ = run(look("stale", None, at=10, gone=True, unmarked=True), member=after(before))
+    assert gone is not None
+    assert (gone.state in roster.FAILED, gone.holds_slot) == (True, False)
+    member, _, _ = run(back, member=gone)
+    assert member is not None
+    assert (member.state, member.failure_reason, member.holds_slot) == (state, reason, True)
+
+
+def test_a_late_look_brings_no_agent_back() -> None:
+    looks = [look("idle", at=1), look("stale", None, at=10, gone=True, unmarked=True)]
+    gone, _, _ = run(*looks)
+    member, _, _ = run(look("idle", at=5), member=gone)
+    assert member is not None
+    assert (member.state, member.failure_reason, member.holds_slot) == ("failed", "agent gone", False)

@@ -100,6 +100,8 @@ def _looked(member: MemberState, sight: Sighting, settled: Settled) -> Kept:
     seated = msgspec.structs.replace(member, **news) if news else member
     if seen.gone or seen.dead:
         return _vanished(member, seated, sight, settled)
+    if seated.gone and not (sight.before and sight.ms < sight.before.ms):
+        seated = _came_back(seated, sight)
     fit = turns.fit(seated.turn, seated.past, seen, sight.ms)
     if fit.kind == "back":
         return _taken_back(member, sight, settled, fit)
@@ -118,6 +120,13 @@ def _looked(member: MemberState, sight: Sighting, settled: Settled) -> Kept:
     fields = {"began": sight.ts(turn.began_ms)} | dict(answer.fields or {})
     resolved = answer.resolved and turn.resolved is not False
     return after, answer._replace(event=turn.event, resolved=resolved, ticket=turn.ticket, fields=fields)
+
+
+def _came_back(member: MemberState, sight: Sighting) -> MemberState:
+    """An agent was started again in its pane; one that had failed before its agent went has failed still."""
+    if member.failure_reason == AGENT_GONE:
+        return entered(member, "idle", sight.ms)
+    return msgspec.structs.replace(member, gone=False)
 
 
 def _of_another_turn(member: MemberState, sight: Sighting, fit: Fit) -> Kept:
