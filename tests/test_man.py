@@ -16,7 +16,8 @@ from sandbox import ROOT, Sandbox, sandbox
 from fleettools import config, records
 from fleettools.adapters import shapes
 from fleettools.errors import Exit
-from fleettools.screens import look
+from fleettools.screens import agentdata
+from fleettools.screens.look import Look
 
 MAN = ROOT / "man"
 PAGES = sorted(MAN.iterdir())
@@ -223,7 +224,7 @@ def test_fleetd_yaml_describes_exactly_the_keys_there_are() -> None:
 
 def test_the_overview_describes_exactly_the_keys_of_an_agent_file() -> None:
     set_by_the_loader = {"name", "backends"}
-    structs = (look.Look, look.Prompt, look.ComposerLook, look.AccountSource)
+    structs = (Look, agentdata.Prompt, agentdata.ComposerLook, agentdata.AccountSource)
     keys = {field.encode_name for struct in structs for field in msgspec.structs.fields(struct)} - set_by_the_loader
     assert set(items(section(MAN / "fleettools.7", "AGENT FILES"), "Ic")) == keys | {"extends"}
 

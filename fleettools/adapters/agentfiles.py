@@ -13,9 +13,11 @@ import msgspec
 
 from fleettools.config import Config, Drawn
 from fleettools.errors import BadConfig, Fault, FleetError
-from fleettools.screens.look import Look, Wordings, budgeted
-from fleettools.screens.look import drawn as look_of
-from fleettools.screens.look import faults as look_faults
+from fleettools.screens.agentdata import Wordings
+from fleettools.screens.agentfile import budgeted
+from fleettools.screens.agentfile import drawn as look_of
+from fleettools.screens.agentfile import faults as look_faults
+from fleettools.screens.look import Look
 
 BUNDLED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "agents")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")

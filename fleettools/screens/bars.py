@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from fleettools.screens.items import BARE, Asked, Item, parse
-from fleettools.screens.look import Look, said
+from fleettools.screens.look import Look
+from fleettools.screens.phrases import said
 from fleettools.screens.sgr import RGB, colour_before, hue, is_red, pieces
 
 

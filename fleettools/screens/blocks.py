@@ -5,9 +5,11 @@ from collections.abc import Iterable
 from itertools import compress, repeat
 
 from fleettools.screens import apart, bars, composer, overlays, tail
+from fleettools.screens.agentdata import Prompt
 from fleettools.screens.items import BARE, WORDS, Asked, Item, parse
 from fleettools.screens.lazy import Lazy
-from fleettools.screens.look import Look, Prompt, compiled
+from fleettools.screens.look import Look
+from fleettools.screens.patterns import compiled
 from fleettools.screens.sgr import Ink, carried, hue, is_red, is_warm, lines_of, pieces, several_hues, squeezed
 
 MODELS = frozenset({"reply", "tool", "busy", "retry", "error"})  # items that no local command is answered with

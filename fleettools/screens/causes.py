@@ -3,7 +3,8 @@
 import re
 from typing import NamedTuple
 
-from fleettools.screens.look import Look, Rule, said
+from fleettools.screens.look import Look
+from fleettools.screens.phrases import Rule, said
 
 REMEMBERED = 500
 _CODE = r"(4(?:0\d|1[0-8]|2[1-689]|31|51|99)|5(?:0\d|1[01]|2\d|30|98|99))(?![\w%/-]|[.,]\d)"

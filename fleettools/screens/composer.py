@@ -3,7 +3,8 @@
 from functools import cache
 from typing import Literal, NamedTuple
 
-from fleettools.screens.look import ComposerLook, compiled
+from fleettools.screens.agentdata import ComposerLook
+from fleettools.screens.patterns import compiled
 from fleettools.screens.sgr import squeezed
 
 REACH = 40  # a composer with a long draft is at most this high

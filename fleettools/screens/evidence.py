@@ -11,7 +11,8 @@ from typing import NamedTuple
 from fleettools.screens import causes
 from fleettools.screens.blocks import Screen
 from fleettools.screens.items import WORDS, Item
-from fleettools.screens.look import Look, compiled
+from fleettools.screens.look import Look
+from fleettools.screens.patterns import compiled
 from fleettools.screens.scrub import scrubbed
 from fleettools.screens.sgr import squeezed
 

@@ -6,146 +6,25 @@ apostrophes and dots do not count, `*` stands for a few words, and a bare number
 """
 
 import re
-from collections.abc import Iterator
-from functools import cache, cached_property
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from functools import cached_property
+from typing import Annotated
 
 import msgspec
 
-from fleettools.errors import Fault
-from fleettools.records import Cause
-from fleettools.screens import patterns
-from fleettools.screens.sgr import squeezed
-
-GAP = 20  # so many letters at most does a `*` stand for: it does not lead from one sentence into the next
-
-Frame = Literal["rules", "box", "half", "bars", "line"]
-Kind = Literal["exhausted", "backend_error"]
-
-# What an agent does differently from the rest:
-#   bareReplies  a reply carries no mark, so that any paragraph may be the model's words
-#   failsAsReply a failure carries the mark of a reply: colour and words tell them apart
-#   signsBelow   while it has a composer, it tells of a next try only beside a sign of work; else a reply says so
-Capability = Literal["bareReplies", "failsAsReply", "signsBelow"]
-
-# Item kinds: what the agent draws, and what that means for the turn.
-#   error   drawn only for failures        own     the agent's own message, below a prompt or a tool
-#   reply   the model's words              tool    a tool and its output
-#   notice  a remark that ends nothing     retry   the agent tries again by itself
-#   busy    a sign of work                 stop    a person stopped the turn
-#   done    a turn has ended well          end     a turn has ended, well or not
-#   local   a command of a person's that the model never sees
-#   chrome  no content
-ITEM_KINDS = (
-    *("local", "stop", "retry", "busy", "done", "end", "chrome"),
-    *("error", "own", "tool", "notice", "reply"),
+from fleettools.screens.agentdata import (
+    ITEM_KINDS,
+    AccountSource,
+    Capability,
+    ComposerLook,
+    Hooks,
+    Log,
+    Prompt,
+    Seen,
+    Wordings,
 )
-
-
-class Data(msgspec.Struct, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
-    """A mapping of an agent file; keys that it does not have are errors."""
-
-
-class Prompt(Data):
-    """Where a person's prompt stands: `head` begins it, `more` goes on; group 1 is its text.
-
-    With `above`, some line directly above must match that too; with `skip`, blank lines may follow the head.
-    One whose text matches `unless` is none. `limit`: how many lines it has at most.
-    """
-
-    head: str
-    starts: list[str] = []  # what a line with a head begins with, where that can be said: it makes prompts fast to find
-    more: str = r"^  (\S.*)"
-    above: str | None = None
-    unless: str | None = None
-    skip: bool = False
-    limit: int = 400
-
-
-class ComposerLook(Data):
-    """Where a person types: its frames, the glyph before the text, what stands in it when it is empty."""
-
-    frames: list[Frame] = []
-    glyph: str = ">"
-    line: str | None = None
-    placeholders: list[str] = []
-    last: bool = False  # nothing but blank lines, and those that match `below`, may follow
-    below: str | None = None
-    unless: str | None = None  # a line below that matches shows that it is none
-
-
-class Hooks(Data):
-    """How the agent tells others of its turns: in which file of its own, below which folder, and of which events.
-
-    `settings`: hooks in a JSON file; `notify`: a line of a TOML file; `plugin`: a file of its own, whose text is in
-    `plugin`; `shown`: hooks in a JSON or TOML file that a person writes, as `file` ends.
-    """
-
-    form: Literal["settings", "notify", "plugin", "shown"]
-    file: str
-    user: str
-    variable: str | None = None  # of the environment: names the folder instead of `user`
-    project: str | None = None
-    events: list[str] = []
-    plugin: str | None = None
-
-
-class AccountSource(Data):
-    """Where the account that the agent spends can be told from: all of the variables that are set, or a JSON file.
-
-    `file` may begin with `~` or `${VARIABLE:-path}`; `at` are the keys that lead to what names the account in it.
-    """
-
-    env: list[str] = []
-    file: str | None = None
-    at: list[str] = []
-
-
-class Log(Data):
-    """The agent's logs of its sessions: below the folder `user`, or that of the environment `variable`, by day."""
-
-    files: str  # a glob; the folders of its `*` are looked at from the newest
-    user: str
-    variable: str | None = None
-
-
-Situation = Literal[
-    "idle", "working", "streaming", "reply", "tool", "question", "failure", "retrying", "stopped", "overlay", "cleared",
-]  # fmt: skip
-
-
-class Seen(Data):
-    """Which version of the real program was captured, on which day, in which situations; the samples bear it out."""
-
-    version: str
-    date: str
-    situations: list[Situation]
-
-
-class Rule(NamedTuple):
-    """One wording: what it means, the phrase as it stands in the file, and its squeezed parts between the `*`."""
-
-    kind: Kind
-    cause: Cause
-    phrase: str
-    first: str
-    rest: tuple[str, ...]
-
-    def within(self, words: str) -> bool:
-        """Whether the squeezed words hold the phrase."""
-        return self.first in words and (not self.rest or _holds((self.first, *self.rest), words))
-
-
-class Wordings(Data):
-    """Phrases by cause. Of two that match, exhaustion wins, then words over a bare number, then what stands first."""
-
-    exhausted: dict[Cause, list[str]] = {}
-    errors: dict[Cause, list[str]] = {}
-    harmless: list[str] = []  # taken out of an item's words before they are judged
-    retrying: list[str] = []
-    # A limit that names one of `momentary` and none of `lasting` is over in a minute: no exhaustion.
-    momentary: list[str] = []
-    lasting: list[str] = []
+from fleettools.screens.patterns import any_of, compiled
+from fleettools.screens.phrases import MARKS, Rule, holds, parts_of, past, rules_of
+from fleettools.screens.sgr import squeezed
 
 
 class Look(Wordings, dict=True, kw_only=True):
@@ -226,10 +105,10 @@ class Look(Wordings, dict=True, kw_only=True):
     def rules(self) -> tuple[Rule, ...]:
         """Every wording in the order of judgement: of errors those that are a bare number come last."""
         own, common = self, self.backends
-        errors = [*_rules("backend_error", own.errors), *_rules("backend_error", common.errors)]
+        errors = [*rules_of("backend_error", own.errors), *rules_of("backend_error", common.errors)]
         return (
-            *_rules("exhausted", own.exhausted),
-            *_rules("exhausted", common.exhausted),
+            *rules_of("exhausted", own.exhausted),
+            *rules_of("exhausted", common.exhausted),
             *sorted(errors, key=lambda rule: rule.phrase.isdigit()),
         )
 
@@ -311,7 +190,9 @@ class Look(Wordings, dict=True, kw_only=True):
 
     @cached_property
     def _starts(self) -> tuple[tuple[tuple[str, ...], bool], ...]:
-        return tuple((_parts(phrase.removesuffix("*")), phrase.endswith("*")) for phrase in (*self.marks, *self.starts))
+        return tuple(
+            (parts_of(phrase.removesuffix("*")), phrase.endswith("*")) for phrase in (*self.marks, *self.starts)
+        )
 
     @cached_property
     def _first_starts(self) -> tuple[str, ...]:
@@ -322,18 +203,18 @@ class Look(Wordings, dict=True, kw_only=True):
         if not words.startswith(self._first_starts):  # most words: one question in place of one for each
             return False
         for parts, more in self._starts:
-            at = _past(parts, words) if words.startswith(parts[0]) else -1
-            if at >= 0 and (more or words[at : at + 1] in _MARKS):
+            at = past(parts, words) if words.startswith(parts[0]) else -1
+            if at >= 0 and (more or words[at : at + 1] in MARKS):
                 return True
         return False
 
     @cached_property
     def _reply_coloured(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(_parts(phrase) for phrase in self.reply_coloured)
+        return tuple(parts_of(phrase) for phrase in self.reply_coloured)
 
     def is_reply_coloured(self, words: str) -> bool:
         """Whether the squeezed words begin with one of `reply_coloured`."""
-        return any(words.startswith(parts[0]) and _holds(parts, words) for parts in self._reply_coloured)
+        return any(words.startswith(parts[0]) and holds(parts, words) for parts in self._reply_coloured)
 
     def is_momentary(self, words: str) -> bool:
         """Whether the limit that the squeezed words name is one of a minute."""
@@ -355,152 +236,11 @@ class Look(Wordings, dict=True, kw_only=True):
     @cached_property
     def retries(self) -> tuple[tuple[str, ...], ...]:
         """The parts of the phrases that say that the agent tries again by itself."""
-        return tuple(_parts(phrase) for phrase in (*self.retrying, *self.backends.retrying))
+        return tuple(parts_of(phrase) for phrase in (*self.retrying, *self.backends.retrying))
 
     def is_retry(self, words: str) -> bool:
         """Whether the squeezed words say that the agent tries again by itself."""
         for parts in self.retries:  # noqa: SIM110  # asked of every item; a generator costs more than the search
-            if parts[0] in words and _holds(parts, words):
+            if parts[0] in words and holds(parts, words):
                 return True
         return False
-
-
-def drawn(
-    name: str, prompt: str, busy: str | None, error: str | None, composer: str | None, place: str = "look"
-) -> Look:
-    """The look of an agent that no file describes, from a few places over one line, each with a time budget.
-
-    A composer that looks as a prompt does is one only while nothing stands below it. `place`: where they were written.
-    """
-
-    def own(key: str, pattern: str) -> str:
-        return patterns.marked(f"{place}.{key}", pattern)
-
-    items = {"error": [own("error", f"(?:{error.lstrip('^')})")]} if error else {}
-    if busy:
-        items["busy"] = [own("busy", f".*(?:{busy.lstrip('^')})")]
-    typed = ComposerLook()
-    if composer:
-        line = composer.lstrip("^").rstrip("$").rstrip(" ")
-        typed = ComposerLook(
-            frames=["line"], line=own("composer", f"(?:{line})(?: (.*))?$"),
-            last=composer.lstrip("^") == prompt.lstrip("^"),
-        )  # fmt: skip
-    asked = Prompt(head=own("prompt", f"(?:{prompt.lstrip('^')})(.*\\S.*)"), more="(?!)")
-    return Look(
-        name=name, prompts=[asked], composer=typed, items=items,
-        busy=[own("busy", busy)] if busy else [], capabilities=["bareReplies"], bracketed_paste=False,
-    )  # fmt: skip
-
-
-def _rules(kind: Kind, wordings: dict[Cause, list[str]]) -> list[Rule]:
-    made = []
-    for cause, phrases in wordings.items():
-        for phrase in phrases:
-            first, *rest = _parts(phrase)
-            made.append(Rule(kind, cause, phrase, first, tuple(rest)))
-    return made
-
-
-def said(text: str) -> str:
-    """The squeezed words of a text, followed by each number of three digits that stands alone in it."""
-    codes = dict.fromkeys(_CODE.findall(text))
-    return "".join((squeezed(text), *(f"\0{code}\0" for code in codes)))
-
-
-_CODE = re.compile(r"(?<![\w.-])\d{3}(?![\w-]|\.\d)")
-
-
-def _parts(phrase: str) -> tuple[str, ...]:
-    if phrase.isdigit():
-        return (f"\0{phrase}\0",)
-    return tuple(squeezed(part) for part in phrase.split("*"))
-
-
-_MARKS = ("", ".", "·", "∙", "•", "|", "(", "!", "-", "–", "—")
-
-
-def _past(parts: tuple[str, ...], words: str) -> int:
-    """Where the phrase ends that the words begin with, or -1."""
-    first, *rest = parts
-    at = len(first)
-    for part in rest:
-        at = words.find(part, at, at + GAP + len(part))
-        if at < 0:
-            return -1
-        at += len(part)
-    return at
-
-
-def _holds(parts: tuple[str, ...], words: str) -> bool:
-    first, *rest = parts
-    start = words.find(first)
-    while start >= 0:
-        at = start + len(first)
-        for part in rest:
-            at = words.find(part, at, at + GAP + len(part))
-            if at < 0:
-                break
-            at += len(part)
-        else:
-            return True
-        start = words.find(first, start + 1)
-    return False
-
-
-@cache
-def compiled(pattern: str) -> re.Pattern[str]:
-    """The compiled form of a place's regular expression; one of a person's own has a time budget."""
-    return cast("re.Pattern[str]", patterns.bounded(pattern)) or re.compile(pattern)
-
-
-def any_of(listed: list[str], flags: str = "") -> re.Pattern[str]:
-    """Matches where one of the patterns does; `flags` as at the beginning of a regular expression."""
-    return compiled(flags + ("|".join(f"(?:{pattern})" for pattern in listed) or "(?!)"))
-
-
-# Where regular expressions stand in an agent file.
-_LISTS = ("busy", "questions", "banner", "cleared", "title", "menus", "floats")
-_IN_PROMPTS = ("head", "more", "above", "unless")
-_IN_COMPOSER = ("line", "below", "unless")
-
-
-def faults(look: Look) -> list[Fault]:
-    """What the types cannot say of an agent file: kinds that there are not, regular expressions that cannot be."""
-    found = [
-        Fault(f"items.{kind}", "no kind of item", f"one of {', '.join(ITEM_KINDS)}")
-        for kind in look.items
-        if kind not in ITEM_KINDS
-    ]
-    for place, pattern in _places(msgspec.to_builtins(look)):
-        if wrong := patterns.fault(pattern):
-            found.append(Fault(place, wrong, "mend the regular expression, or put \\ before the character"))
-        elif place == "composer.line" and not compiled(pattern).groups:
-            found.append(Fault(place, f"no group in {pattern!r}", "write (...) around the text"))
-        elif place.startswith("items.") and compiled(pattern).groups:
-            found.append(Fault(place, f"a group in {pattern!r}", "write (?:...) for a group that is not looked at"))
-    return found
-
-
-def budgeted(data: dict[str, Any], file: str) -> dict[str, Any]:
-    """The data of a person's own agent file with a time budget on each of its regular expressions."""
-    made: dict[str, Any] = msgspec.to_builtins(data)
-    for place, pattern in _places(data):
-        holder: Any = made
-        *path, last = re.findall(r"\w+", place)
-        for step in path:
-            holder = holder[int(step) if step.isdigit() else step]
-        holder[int(last) if last.isdigit() else last] = patterns.marked(f"{file} {place}", pattern)
-    return made
-
-
-def _places(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each regular expression in the data of an agent file, behind its place."""
-    lists = {key: data.get(key) or [] for key in _LISTS}
-    lists |= {f"items.{kind}": listed for kind, listed in (data.get("items") or {}).items()}
-    for key, listed in lists.items():
-        yield from ((f"{key}[{i}]", pattern) for i, pattern in enumerate(listed))
-    for i, prompt in enumerate(data.get("prompts") or []):
-        yield from ((f"prompts[{i}].{key}", prompt[key]) for key in _IN_PROMPTS if prompt.get(key))
-    composer = data.get("composer") or {}
-    yield from ((f"composer.{key}", composer[key]) for key in _IN_COMPOSER if composer.get(key))

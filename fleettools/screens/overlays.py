@@ -4,7 +4,8 @@ from typing import Literal, NamedTuple
 
 from fleettools.screens import composer
 from fleettools.screens.composer import Frame, is_rule
-from fleettools.screens.look import Look, compiled
+from fleettools.screens.look import Look
+from fleettools.screens.patterns import compiled
 
 FOOT = 12  # so many rows at the foot of a screen may name the keys of a dialog
 GAP = 3  # so many blank rows above it show that nothing goes on below it

@@ -3,7 +3,7 @@
 import re
 import warnings
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import msgspec
 
@@ -113,6 +113,17 @@ def marked(key: str, pattern: str) -> str:
 def bounded(pattern: str) -> "Bounded | None":
     """The compiled form of a pattern that holds one which is `marked`; None for any other."""
     return Bounded(pattern) if "(?#own " in pattern else None
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The compiled form of a place's regular expression; one of a person's own has a time budget."""
+    return cast("re.Pattern[str]", bounded(pattern)) or re.compile(pattern)
+
+
+def any_of(listed: list[str], flags: str = "") -> re.Pattern[str]:
+    """Matches where one of the patterns does; `flags` as at the beginning of a regular expression."""
+    return compiled(flags + ("|".join(f"(?:{pattern})" for pattern in listed) or "(?!)"))
 
 
 class Bounded:

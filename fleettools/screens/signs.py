@@ -4,7 +4,7 @@ from fleettools import records
 from fleettools.screens import causes, composer, evidence
 from fleettools.screens.case import Case, Outcome, is_long_wait
 from fleettools.screens.items import WORDS, Item
-from fleettools.screens.look import compiled
+from fleettools.screens.patterns import compiled
 from fleettools.screens.sgr import squeezed
 
 _BACK = r"(?i)\besc(?:ape)?[\])]?:? (?:to )?(?:go back|back|close|exit|quit|clear)\b"

@@ -9,7 +9,8 @@ import msgspec
 
 from fleettools.errors import BadInput
 from fleettools.policy.signals import settings, tomlline
-from fleettools.screens.look import Hooks, Look
+from fleettools.screens.agentdata import Hooks
+from fleettools.screens.look import Look
 
 PROGRAM = "fleet-hook"
 Read = Callable[[str], str | None]

@@ -16,7 +16,8 @@ from fleettools.policy import foreground
 from fleettools.policy.foreground import Process
 from fleettools.policy.signals import rollout
 from fleettools.screens import causes
-from fleettools.screens.look import Log, Look
+from fleettools.screens.agentdata import Log
+from fleettools.screens.look import Look
 from fleettools.services import signaling
 from fleettools.services.ports import Seated
 from fleettools.services.signaling import Origin

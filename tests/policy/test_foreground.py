@@ -5,7 +5,8 @@ from typing import NamedTuple
 import pytest
 
 from fleettools.policy import foreground
-from fleettools.screens.look import ComposerLook, Look
+from fleettools.screens.agentdata import ComposerLook
+from fleettools.screens.look import Look
 
 # Rule: a program's own name; behind an interpreter that of its script or module; a title's first word.
 NAMES: dict[str, tuple[list[str], tuple[str, ...]]] = {

@@ -9,10 +9,11 @@ import pytest
 from fleettools import records
 from fleettools.adapters import agentfiles
 from fleettools.screens import evidence
+from fleettools.screens.agentdata import Wordings
 from fleettools.screens.blocks import Screen
 from fleettools.screens.evidence import DOUBTS, Candidate, Doubt, Sign
 from fleettools.screens.judge import judge
-from fleettools.screens.look import Look, Wordings
+from fleettools.screens.look import Look
 from fleettools.screens.patterns import Rules
 
 RED, YELLOW, GREY = "38;5;211", "38;5;220", "38;5;246"

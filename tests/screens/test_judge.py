@@ -7,8 +7,9 @@ from typing import get_args
 import drawing
 import pytest
 
-from fleettools import config, records
+from fleettools import records
 from fleettools.adapters import agentfiles
+from fleettools.screens.agentfile import drawn
 from fleettools.screens.blocks import Screen
 from fleettools.screens.case import WHY, Earlier
 from fleettools.screens.causes import rule_of
@@ -342,7 +343,7 @@ def test_the_failures_of_an_unknown_agent_are_counted_within_a_run() -> None:
         earlier = Earlier(text, found.failures)
 
 
-HOME = agentfiles.drawn("home", config.Drawn(prompt="^> ", busy="esc to stop", error="^!! ", composer="^> "))
+HOME = drawn("home", prompt="^> ", busy="esc to stop", error="^!! ", composer="^> ")
 DRAWN = {
     "at work": ("> do it\nhm ... esc to stop\n", "working", None),
     "a reply": ("> do it\nAll done.\n\n> ", "completed", None),

@@ -3,9 +3,10 @@
 import pytest
 
 from fleettools import records
+from fleettools.screens.agentdata import ComposerLook, Prompt
 from fleettools.screens.blocks import Screen
 from fleettools.screens.judge import judge
-from fleettools.screens.look import ComposerLook, Look, Prompt
+from fleettools.screens.look import Look
 from fleettools.screens.patterns import Rules
 
 LOOK = Look(

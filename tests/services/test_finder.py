@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from fleettools.config import Config, PaneRule, Profile
 from fleettools.policy.members.seats import Seat
-from fleettools.screens.look import AccountSource, Look
+from fleettools.screens.agentdata import AccountSource
+from fleettools.screens.look import Look
 from fleettools.services import finder
 from fleettools.services.finder import Doors, Finder
 
