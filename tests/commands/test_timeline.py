@@ -107,6 +107,31 @@ def test_the_picture_is_xml_with_every_failure_and_nothing_that_runs(desk: Desk,
     assert not list(tmp_path.glob("*.new"))
 
 
+def test_no_figure_of_a_lane_is_left_out_of_the_picture(desk: Desk) -> None:
+    kinds = ("completed", "failed", "backend_error", "exhausted")
+    told = [
+        {"type": "verdict", "ts": stamp(NOON + 1000 * at), "at": stamp(NOON + 1000 * at), "server": "h:/s:1",
+         "target": "%1", "role": "member", "credentialId": "a", "outcome": kind, "reason": "r", "event": f"e{at}"}
+        for at, kind in enumerate(kinds)
+    ]  # fmt: skip
+    out = {"id": "q", "credentialId": "a", "targets": [], "profiles": ["a"], "leads": [], "evidence": ["e3"]}
+    out |= {"quarantinedForSeconds": 60, "until": stamp(NOON + 63_000), "source": "cooldown"}
+    told += [
+        {"type": "quarantine", "ts": stamp(NOON + 3000), **out},
+        told[0] | {"ts": stamp(NOON + 9000), "event": "x"},
+    ]
+    told[-1]["at"] = told[-1]["ts"]
+    text = drawn(desk, "--svg", "-", stdin="".join(json.dumps(one) + "\n" for one in told))
+    for figure in ("5 turns", "1 failed", "1 backend error", "1 out of quota", "out for 6 s"):
+        assert figure in text
+
+
+def test_what_a_mark_means_stands_beside_it_on_a_narrow_terminal(desk: Desk) -> None:
+    lines = drawn(desk, "--width", "40", stdin=story(NOON)).splitlines()
+    for meaning in ("× backend error", "◆ out of quota", "▒ cooling off", "█ quarantined"):
+        assert any(meaning in line for line in lines), lines
+
+
 @pytest.mark.skipif(not shutil.which("rsvg-convert"), reason="rsvg-convert is not installed")
 def test_a_renderer_shows_the_picture(desk: Desk, tmp_path: Path) -> None:
     drawn(desk, "--svg", str(tmp_path / "out.svg"), stdin=story(NOON))

@@ -43,6 +43,7 @@ STEPS = (
     172_800,
     604_800,
 )
+_UNBROKEN = "\u00a0"  # a blank at which no line is broken
 LATEST = 12  # lines of the list below
 
 
@@ -58,8 +59,8 @@ def draw(chart: Chart, width: int, zone: tzinfo) -> list[Text]:
         return [*lines, Text("no turn ended, and nothing happened", style="dim")]
     lines += _axis(chart, width, zone)
     marks = (*FAILURES.values(), *PERIODS.values(), TOLD, UNTOLD)
-    legend = [f"{glyph} {word}" for glyph, _, word in marks if glyph in used]
-    lines += _wrapped("  ".join(legend), width, style="dim")
+    legend = [f"{glyph} {word}".replace(" ", _UNBROKEN) for glyph, _, word in marks if glyph in used]
+    lines += (Text(line.plain.replace(_UNBROKEN, " "), "dim") for line in _wrapped("  ".join(legend), width))
     return [*lines, *_list(chart, width, zone)]
 
 

@@ -12,10 +12,11 @@ from fleettools.adapters.streams import printable
 from fleettools.commands.views.chart import FAILURES, PERIODS, entries, figures, heading, moment, ticks
 from fleettools.policy.story import Chart, Lane
 
-WIDTH, LEFT, RIGHT, TOP = 960, 190, 24, 64
-LANE, BARS, MARKS = 64, 26, 44  # height of a lane; where its bars stand, and its marks, from its top
+WIDTH, LEFT, RIGHT, TOP = 960, 206, 24, 64
+LANE, BARS, MARKS = 72, 26, 46  # height of a lane; where its bars stand, and its marks, from its top
 BINS = 120
 LONGEST = 140  # characters of a sentence on one line
+ROWS, ROW = 4, 32  # lines of figures below a name; how many characters stand beside the lane
 CLASSES = {"failed": "f", "backend_error": "e", "exhausted": "x", "incident": "c", "quarantine": "q"}
 STYLE = """
 text { font: 13px system-ui, "DejaVu Sans", sans-serif; fill: #24292f; }
@@ -85,7 +86,7 @@ def _lane(chart: Chart, lane: Lane, top: int, most: int) -> Iterator[str]:
     """A lane: name and figures at the left; periods as bands, turns as bars, failures and notices as marks."""
     name = lane.name if len(lane.name) <= 22 else f"{lane.name[:21]}…"
     yield f'<text class="n" x="24" y="{top + 18}">{_text(name)}</text>'
-    for row, text in enumerate(figures(chart, lane)[:3]):
+    for row, text in enumerate(_packed(figures(chart, lane))):
         yield f'<text class="s" x="24" y="{top + 32 + 13 * row}">{_text(text)}</text>'
     for period in lane.periods:
         x, end = _x(chart, period.since_ms), _x(chart, period.until_ms)
@@ -109,6 +110,17 @@ def _lane(chart: Chart, lane: Lane, top: int, most: int) -> Iterator[str]:
             yield _mark(word, _x(chart, told.at_ms) + 9, top + MARKS, f"{told.to} {word}")
 
 
+def _packed(parts: list[str]) -> list[str]:
+    """Each figure on a line of its own; where there are too many, as few lines as they fit on."""
+    if len(parts) <= ROWS:
+        return parts
+    rows = parts[:1]
+    for part in parts[1:]:
+        joined = f"{rows[-1]}, {part}"
+        rows[-1:] = [joined] if len(joined) <= ROW else [rows[-1], part]
+    return rows
+
+
 def _mark(kind: str, x: float, y: int, said: str) -> str:
     """A failure or a notice, with what it was for a reader who points at it."""
     shape = {
@@ -128,11 +140,11 @@ def _legend(y: int) -> Iterator[str]:
     x += 60
     for kind, (_, _, word) in FAILURES.items():
         yield _mark(kind, x + 4, y - 4, word) + f'<text class="s" x="{x + 13}" y="{y}">{word}</text>'
-        x += 40 + 7 * len(word)
+        x += 34 + 7 * len(word)
     for kind, (_, _, word) in PERIODS.items():
         yield f'<rect class="{CLASSES[kind]}" x="{x}" y="{y - 10}" width="12" height="12"/>'
         yield f'<text class="s" x="{x + 17}" y="{y}">{word}</text>'
-        x += 40 + 7 * len(word)
+        x += 34 + 7 * len(word)
     for kind in ("told", "not told"):
         yield _mark(kind, x + 4, y - 4, kind) + f'<text class="s" x="{x + 13}" y="{y}">{kind}</text>'
-        x += 40 + 7 * len(kind)
+        x += 34 + 7 * len(kind)
