@@ -8,7 +8,7 @@ from fleettools.errors import Exit
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-TICK = 1.0  # seconds between two looks for what agents have posted
+TICK = 0.25  # seconds between two looks for what agents have posted: a question is told within a second
 
 
 @command("fleet-resolve")
