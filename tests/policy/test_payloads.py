@@ -32,6 +32,9 @@ SAID = {
     "a turn ends": (hook("Stop", background_tasks=[]), Said("end", "s1", "p1")),
     "the names of another family": ({"hook_event_name": "AfterAgent", "session_id": "s1"}, Said("end", "s1")),
     "a permission is asked for": (hook("PermissionRequest"), Said("blocked", "s1", "p1", text="")),
+    "a permission that the main agent asks for": (
+        *(hook("PermissionRequest", agent_id="main"), Said("blocked", "s1", "p1", text="")),
+    ),
     "a notification that asks": (
         *(hook("Notification", notification_type="permission_prompt", message="may I?"),),
         *(Said("blocked", "s1", "p1", text="may I?"),),

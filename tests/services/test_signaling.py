@@ -26,11 +26,11 @@ def said(line: dict[str, Any]) -> Said | Nothing:
 
 # Rule: each agent's word, its cause, and whether it names the turn, in the order of the file.
 WORDS = {
-    "claude": (True, ["begin", "end", "auth", "rate_limit", "quota", "overload"]),
+    "claude": (True, ["begin", "end", "auth", "rate_limit", "quota", "overload", "blocked", "blocked"]),
     "codex": (True, ["end"]),
     "opencode": (True, ["begin", "auth", "rate_limit", "quota", "end", "overload"]),
     "qwen": (True, ["begin", "end", "auth", "overload"]),
-    "kimi": (False, ["begin", "end", "auth", "rate_limit", "quota", "overload"]),
+    "kimi": (False, ["begin", "end", "auth", "rate_limit", "quota", "overload", "blocked"]),
 }
 
 

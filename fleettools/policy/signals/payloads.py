@@ -64,6 +64,7 @@ _FAILS = frozenset({"stopfailure"})
 _ASKS = frozenset({"permissionrequest"})
 # Kinds of a notification that wait for an answer; others only tell that nothing goes on.
 _QUESTIONS = ("permission", "elicitation", "question")  # within their names, whatever the case
+_ITSELF = (None, "", "main")  # how the pane's own agent names itself where agents have ids
 _STOPPED = frozenset({"messageabortederror", "aborted", "cancelled", "interrupted"})
 
 
@@ -104,7 +105,7 @@ def read(payload: Any, cause_of: CauseOf, now_ms: int) -> Said | Nothing:
 
 
 def _hook(hook: str, payload: Mapping[str, Any], cause_of: CauseOf) -> Said | Nothing:
-    if payload.get("agent_id"):
+    if payload.get("agent_id") not in _ITSELF:
         return Nothing("of an agent in the background")
     session, prompt = _id(payload, "session_id"), _id(payload, "prompt_id")
     if hook in _BEGINS:
