@@ -131,6 +131,15 @@ class Notify(Section):
     reminders: list[Seconds] = msgspec.field(default_factory=lambda: [60.0, 300.0, 900.0])
 
 
+Prompt = Annotated[
+    str,
+    msgspec.Meta(
+        min_length=1, max_length=4000, pattern=r"^(?=\s*\S)[^\x00-\x08\x0b-\x1f\x7f-\x9f]*\Z",
+        description="write a text without control characters other than newline and tab",
+    ),
+]  # fmt: skip
+
+
 class Resume(Section):
     """How members that failed are prompted again when their credential is free.
 
@@ -138,7 +147,7 @@ class Resume(Section):
     """
 
     after: Literal["free"] = "free"
-    prompt: Annotated[str, msgspec.Meta(min_length=1, max_length=4000)] = "continue"
+    prompt: Prompt = "continue"
     most: Annotated[int, msgspec.Meta(ge=1, le=100)] = 3
     apart: Annotated[float, msgspec.Meta(ge=1, le=3600)] = 5
 

@@ -156,7 +156,9 @@ def _unfit(prompt: str, member: "MemberState", look: "Look | None") -> str:
     """Why this prompt cannot go to this member's agent, empty when it can."""
     if look is None:
         return f"runs no agent that is known ({member.agent}); set @fleet_agent, see fleetd.yaml(5)"
-    if "\n" in prompt and not look.bracketed_paste:
+    from fleettools.services.delivery.inject import breaks
+
+    if breaks(prompt, look):
         return f"would take each line as a prompt of its own ({look.name}); send one line"
     return ""
 

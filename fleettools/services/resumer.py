@@ -10,9 +10,11 @@ from fleettools.moments import Moment
 from fleettools.policy.accounts import resuming
 from fleettools.policy.accounts.credential import CREDENTIALS, CredentialState, credential_key
 from fleettools.policy.accounts.resuming import Next, Rules
+from fleettools.policy.accounts.rounds import Round
 from fleettools.policy.members import handover, roster
 from fleettools.policy.members.roster import MemberState
 from fleettools.policy.members.tickets import TicketState, ticket_key
+from fleettools.seen import Seen
 from fleettools.services import fleet, halfway
 from fleettools.services.delivery import sending
 from fleettools.services.delivery.sending import May, Order, Sent
@@ -21,7 +23,6 @@ from fleettools.services.ports import Messages
 from fleettools.services.store import Store, change, read, read_all
 
 NOTHING_TYPED = "not typed: "
-GONE = "its pane has gone"
 KINDS: tuple[Literal["incident", "quarantine"], ...] = ("incident", "quarantine")
 
 
@@ -35,8 +36,8 @@ class Prompt(NamedTuple):
 class Pane(Protocol):
     """A member's pane, looked up now."""
 
-    def unready(self) -> str:
-        """Why nothing may be typed there, "" when it may."""
+    def unready(self, text: str) -> str:
+        """Why the text may not be typed there, "" when it may."""
 
     def shows(self, baseline: str | None) -> bool:
         """Whether it shows what it showed then, so that nothing has gone in since."""
@@ -72,7 +73,8 @@ class Resumer:
             self._rules = Rules(most=rules.most, apart_ms=round(rules.apart * 1000), ignore_causes=ignored)
             self._tickets_own = rules.prompt == "ticket"
             self._text = self._text if self._tickets_own else rules.prompt
-        self._said: set[tuple[str, str]] = set()
+        self._said: Seen[tuple[str, str]] = Seen()
+        self._typed: Seen[str] = Seen()  # the failures after which this run has typed, and said what became of it
         self._forced: str | None = None  # by a dry run, which keeps nothing
 
     def begin(self, credential: str) -> None:
@@ -104,10 +106,11 @@ class Resumer:
                 coming = resuming.paced(coming, self._beside(name, coming, members), self._rules, now)
             self._doors.messages.debug(f"credential {name}: {coming.what}: {coming.reason}")
             open_rounds += coming.what != "done"
-            for member in filter(self._doors.ours, coming.gone):
-                said += self._recorded(member, name, "refused", f"{NOTHING_TYPED}{GONE}", coming.what == "probe")
+            for member, reason in coming.left:
+                if self._doors.ours(member) and (member.turn is None or member.turn.event not in self._typed):
+                    said += self._recorded(member, name, "refused", _untyped(reason), False)
             if coming.what in ("probe", "prompt"):
-                said += self._prompted(key, name, coming)
+                said += self._prompted(key, name, coming, state.round)
         return said, open_rounds
 
     def _beside(self, name: str, coming: Next, members: list[MemberState]) -> Iterator[CredentialState]:
@@ -151,50 +154,61 @@ class Resumer:
             return step(state)[1] or state
         return change(self._doors.store, key, CredentialState, step) or state
 
-    def _prompted(self, key: str, name: str, coming: Next) -> Iterable[records.Resume]:
-        """Prompt the first of these that takes it."""
+    def _prompted(self, key: str, name: str, coming: Next, seen: Round | None) -> Iterable[records.Resume]:
+        """Prompt the first of these that takes it, say of others why not. `seen`: the round that this follows from."""
         probe = coming.what == "probe"
         for member in coming.members:
             if not self._doors.ours(member):
                 continue
-            if self._dry_run:
+            pane, reason = self._looked_up(member)
+            if pane is None or reason:
+                yield from self._recorded(member, name, "refused", _untyped(reason), probe)
+            elif self._dry_run:
                 yield from self._recorded(member, name, "would", f"would be prompted: {coming.reason}", probe)
-                continue
-            made, went = self._tried(key, name, member, probe, len(coming.members))
-            yield from made
-            if went:
-                return
+            else:
+                made, seen = self._tried(key, name, member, pane, coming, seen)
+                yield from made
+                if seen is None:
+                    return
 
-    def _tried(
-        self, key: str, name: str, member: MemberState, probe: bool, many: int
-    ) -> tuple[list[records.Resume], bool]:
-        """Prompt one member; the record of it, if it is news, and whether anything may have gone in."""
+    def _looked_up(self, member: MemberState) -> tuple[Pane | None, str]:
+        """The member's pane, and why nothing may be typed there, "" when it may."""
         try:
             pane = self._doors.pane(member)
-            reason = pane.unready()
+            return pane, pane.unready(self._prompt(member).text)
         except Unavailable as error:
-            reason = str(error)
-        if reason:
-            return self._recorded(member, name, "refused", _untyped(reason), probe), False
+            return None, str(error)
+
+    def _tried(
+        self, key: str, name: str, member: MemberState, pane: Pane, coming: Next, seen: Round | None
+    ) -> tuple[list[records.Resume], Round | None]:
+        """Prompt one member: the record of it, if it is news, and the round when another may be tried in its place."""
+        probe, many = coming.what == "probe", len(coming.members)
         ticket, now = self._doors.new_ticket(), self._doors.now()
         event = member.turn.event if member.turn else ""
 
         def claim(known: CredentialState | None) -> tuple[CredentialState | None, bool]:
-            if known is None or (known.round is not None and (known.round.probe is None) is not probe):
+            if known is None or known.round != seen:
                 return known, False
             return resuming.tried(known, ticket, member.name or member.target, many, now), True
 
+        def give_back(known: CredentialState | None) -> tuple[CredentialState | None, Round | None]:
+            after = known and resuming.untried(known, ticket)
+            return after, after.round if after else None
+
         if not change(self._doors.store, key, CredentialState, claim):
-            return [], True  # another process has taken this step
+            return [], None  # another process has taken this step
         text, again = self._prompt(member)
         order = Order(ticket, again, resumed=True, kept=self._tickets_own)
         sent = pane.send(text, order, lambda found, at: handover.may_be_resumed(found, event, at))
-        if sent.ticket is None or sent.result.outcome in (None, "refused", "stuck"):
-            change(self._doors.store, key, CredentialState, lambda s: (s and resuming.untried(s, ticket), None))
+        free = sent.ticket is None or sent.result.outcome in (None, "refused", "stuck")
+        left = change(self._doors.store, key, CredentialState, give_back) if free else None
         outcome = sent.result.outcome or "refused"
         why = sent.result.reason if sent.result.outcome else _untyped(sent.result.reason)
         opened = sent.ticket.id if sent.ticket else None
-        return self._recorded(member, name, outcome, why, probe, opened), sent.ticket is not None
+        if opened:
+            self._typed.add(event)
+        return self._recorded(member, name, outcome, why, probe, opened), left
 
     def _prompt(self, member: MemberState) -> Prompt:
         """What this member is prompted with; its failed ticket's own prompt when that is asked for and is known."""
@@ -209,9 +223,8 @@ class Resumer:
     ) -> list[records.Resume]:
         """The record of what was done, none when this run has said it before."""
         event = member.turn.event if member.turn else ""
-        if (event, reason) in self._said:
+        if not self._said.add((event, reason)):
             return []
-        self._said.add((event, reason))
         return [records.Resume(
             **self._doors.stamp(), id=f"resume:{event}", credential_id=name, server=member.server,
             target=member.target, ticket=ticket, outcome=outcome, reason=reason, probe=probe or None,

@@ -58,6 +58,12 @@ MISTAKES = [
     ("reminders out of order", "notify: {reminders: [300, 60]}", "notify.reminders: each has to come later"),
     ("a profile's name", "profiles: {'a b': {}}", "profiles.a b: 'a b' does not fit; use 1 to 64 letters"),
     ("a credential's name", "profiles: {a: {credentialId: ../x}}", "profiles.a.credentialId: '../x' does not fit"),
+    (
+        "a prompt with control characters",
+        'resume: {prompt: "a\\eb"}',
+        "does not fit; write a text without control characters",
+    ),
+    ("a blank prompt", "resume: {prompt: '  '}", "resume.prompt: '  ' does not fit"),
     ("a variable's name", "profiles: {a: {env: {'1 X': z}}}", "profiles.a.env.1 X: '1 X' does not fit"),
     ("a store nobody has", "state: mysql://x", "state: mysql: is no store"),
     (

@@ -438,6 +438,19 @@ ELSEWHERE = {
 }
 
 
+def test_another_account_is_named_in_an_outage_that_comes_again_for_long(server: Server) -> None:
+    pane, _ = lead(server)
+    other = "claude-b: {agent: claude, command: claude, credentialId: team-b}"
+    (server.folder / "fleetd.yaml").write_text(
+        f"profiles:\n  claude-a: {{agent: claude, credentialId: team-a}}\n  {other}\n"
+    )
+    for number, age in enumerate((580, 290, 0)):
+        given = incident(server, pane, name=f"i:{number}", age=age, profiles=["claude-a"], again=number > 0)
+        done = server.run("notify", *(["--dry-run"] if age == 0 else []), stdin=given)
+    (notice,) = [r for r in map(json.loads, done.stdout.splitlines()) if r["type"] == "notice"]
+    assert "again, 3 times since" in notice["text"] and "free is claude-b: fleet-spawn claude-b" in notice["text"]
+
+
 @pytest.mark.parametrize(("seconds", "other", "named"), ELSEWHERE.values(), ids=ELSEWHERE.keys())
 def test_another_account_is_named(server: Server, seconds: int, other: str, named: bool) -> None:
     pane, _ = lead(server)

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from typing import Any
 import desk as desks
 import pytest
 from desk import Desk
-from sandbox import CLAUDE
+from sandbox import CLAUDE, ROOT
 
 CONFIG = """
 profiles:
@@ -24,7 +23,6 @@ resume: {{prompt: {prompt}, apart: 5}}
 """
 PIPE = ("resolve", "correlate")
 DYING = Path(__file__).with_name("dying.py")
-ROOT = Path(__file__).parents[2]
 
 
 def configure(desk: Desk, prompt: str = "continue") -> None:
@@ -32,9 +30,9 @@ def configure(desk: Desk, prompt: str = "continue") -> None:
     (desk.folder / "fleetd.yaml").write_text(CONFIG.format(command=command, prompt=prompt))
 
 
-def outage(desk: Desk, *names: str, modes: tuple[str, ...] = ("waits",)) -> dict[str, tuple[str, int]]:
+def outage(desk: Desk, *names: str, modes: tuple[str, ...] = ("waits",), **options: str) -> dict[str, tuple[str, int]]:
     """Members on one credential that failed of an outage, whose cool-off is over; their tickets are settled."""
-    panes = at_work(desk, *names, modes=modes)
+    panes = at_work(desk, *names, modes=modes, **options)
     for pane in panes.values():
         desk.signal(pane, desks.FAIL, "API Error")
     assert [record["type"] for record in desk.look(*PIPE)].count("incident") == 1
@@ -42,10 +40,9 @@ def outage(desk: Desk, *names: str, modes: tuple[str, ...] = ("waits",)) -> dict
     return panes
 
 
-def at_work(
-    desk: Desk, *names: str, profile: str = "claude-a", modes: tuple[str, ...] = ("waits",)
-) -> dict[str, tuple[str, int]]:
-    panes = {name: desk.agent(*modes, profile=profile, name=name) for name in names}
+def at_work(desk: Desk, *names: str, modes: tuple[str, ...] = ("waits",), **options: str) -> dict[str, tuple[str, int]]:
+    """Members that work at what was sent to them; `options` are those of their panes."""
+    panes = {name: desk.agent(*modes, **{"profile": "claude-a", "name": name} | options) for name in names}
     for name in names:
         sent = desk.run("send", name, stdin=f"work, {name}")
         assert sent.status == 0, sent.said
@@ -136,6 +133,17 @@ def test_the_failed_tickets_own_prompt_is_typed_once_more_where_that_is_asked_fo
     outage(desk, "ada", "bob")
     resume(desk)
     assert desk.prompts().count("work, ada") == 2
+
+
+def test_a_dry_run_says_who_would_be_prompted_and_why_others_would_not(desk: Desk) -> None:
+    configure(desk)
+    panes = outage(desk, "ada", "bob")
+    typed(desk, panes["ada"][0], "half a thought")
+    said = resume(desk, "--dry-run")
+    assert [(record["target"], record["outcome"]) for record in said] == [
+        (panes["ada"][0], "refused"), (panes["bob"][0], "would"),
+    ]  # fmt: skip
+    assert "draft" in said[0]["reason"] and continued(desk) == 0
 
 
 def test_without_the_section_it_only_says_what_it_would_do(desk: Desk) -> None:
@@ -263,6 +271,34 @@ def test_a_pane_whose_agent_has_ended_takes_nothing(desk: Desk) -> None:
     assert "continue" not in desk.screen(panes["ada"][0])
 
 
+def test_what_runs_under_another_name_is_typed_to_where_a_person_says_so(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(desk)
+    wrapped = desk.folder / "wrapped.py"
+    wrapped.symlink_to(CLAUDE)
+    monkeypatch.setattr("sandbox.CLAUDE", wrapped)
+    panes = outage(desk, "ada", "bob", runs="wrapped.py")
+    desk.tmux("set-option", "-p", "-u", "-t", panes["ada"][0], "@fleet_runs")
+    refused, first = resume(desk)
+    assert (refused["target"], refused["reason"]) == (panes["ada"][0], "not typed: wrapped.py")
+    assert (first["target"], first["outcome"]) == (panes["bob"][0], "submitted")
+
+
+def test_several_lines_go_only_to_an_agent_that_takes_them_whole(desk: Desk) -> None:
+    configure(desk, '"go on\\nplease"')
+    panes = outage(desk, "ada", "bob")
+    (desk.folder / "agents").mkdir()
+    (desk.folder / "agents/claude.yaml").write_text("extends: claude\nbracketedPaste: false\n")
+    whole = desk.folder / "fleetd.yaml"
+    whole.write_text(whole.read_text() + f"agents: {desk.folder}/agents\n")
+    reason = "not typed: its agent would take each line as a prompt of its own"
+    assert [(record["outcome"], record["reason"]) for record in resume(desk)] == [("refused", reason)] * 2
+    whole.write_text(whole.read_text().partition("agents:")[0])
+    assert [record["outcome"] for record in resume(desk)] == ["submitted"]
+    assert desk.prompts().count("go on\nplease") == 1 and len(panes) == 2
+
+
 def test_nobody_is_prompted_three_times_when_three_runs_come_at_once(desk: Desk) -> None:
     configure(desk)
     outage(desk, "ada", "bob")
@@ -272,15 +308,27 @@ def test_nobody_is_prompted_three_times_when_three_runs_come_at_once(desk: Desk)
     assert [record["outcome"] for record in said if record["outcome"] == "submitted"] == ["submitted"]
 
 
+def test_only_one_more_is_prompted_when_three_runs_come_at_once_after_the_first_has_worked(desk: Desk) -> None:
+    configure(desk)
+    panes = outage(desk, "ada", "bob", "cleo")
+    (first,) = resume(desk)
+    desk.look(*PIPE)
+    works(desk, next(pane for pane in panes.values() if pane[0] == first["target"]))
+    desk.now_ms += 5_000
+    runs = [desk.start("resume", "--wait", "0") for _ in range(3)]
+    said = [json.loads(line) for run in runs for line in run.communicate("", timeout=60)[0].splitlines()]
+    assert continued(desk) == 2 and [record["outcome"] for record in said] == ["submitted"]
+
+
 def dying(desk: Desk, step: int) -> tuple[list[str], list[dict[str, Any]]]:
     """A run of fleet-resume that is killed right after that step, 0 for none: the steps that it took, what it said."""
     log = desk.folder / "steps"
     log.unlink(missing_ok=True)
     words = [sys.executable, str(DYING), str(step), str(log), "resume", "--wait", "0"]
-    env = desk.env | {"FLEET_NOW": desks.stamp(desk.now_ms), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(words, env=env, cwd=desk.folder, input="", capture_output=True, text=True, timeout=60)
-    assert done.returncode == (-signal.SIGKILL if step else 0), done.stderr
-    return log.read_text().split(), [json.loads(line) for line in done.stdout.splitlines()]
+    process = desk.process(words, {"FLEET_NOW": desks.stamp(desk.now_ms), "PYTHONPATH": str(ROOT)}, text=True)
+    out, said = process.communicate("", timeout=60)
+    assert process.returncode == (-signal.SIGKILL if step else 0), said
+    return log.read_text().split(), [json.loads(line) for line in out.splitlines()]
 
 
 # Rule: in this order a prompt goes in; the first commit begins the round.

@@ -58,28 +58,44 @@ def working(member: MemberState, event: str, **more: Any) -> MemberState:
 
 
 # Rule: its last turn is a failure of the period's backend, no more and nothing since.
-WHY_NOT = {
-    "counted evidence": (failed("1"), ""),
-    "a failure within the period that did not count": (failed("7", since=-30), ""),
-    "a failure before it": (failed("7", since=-300), "outside"),
-    "a failure after it": (failed("7", since=5), "outside"),
-    "an exhaustion": (failed("1", outcome="exhausted"), ""),
-    "a failure of another kind": (failed("1", outcome="failed"), "did not fail of its backend"),
-    "a turn that goes on": (failed("1", state="busy"), "did not fail of its backend"),
-    "one that failed between the errors that raised it and its beginning": (failed("7", since=-65), ""),
-    "one that may have been prompted already": (failed("1", doubted="1"), "nobody knows whether it went in"),
-    "one of whom that was so for an earlier failure": (failed("1", doubted="0"), ""),
-    "a request that was at fault itself": (failed("1", cause="context"), "its request's own"),
-    "one that was prompted twice": (failed("1", resumed=2), ""),
-    "one that was prompted three times in a row": (failed("1", resumed=3), "3 times in a row"),
+TAKEN = {
+    "counted evidence": (failed("1"), True),
+    "a failure within the period that did not count": (failed("7", since=-30), True),
+    "a failure before it": (failed("7", since=-300), False),
+    "a failure after it": (failed("7", since=5), False),
+    "one that failed between the errors that raised it and its beginning": (failed("7", since=-65), True),
+    "an exhaustion": (failed("1", outcome="exhausted"), True),
+    "a failure of another kind": (failed("1", outcome="failed"), False),
+    "a turn that goes on": (failed("1", state="busy"), False),
+    "one that a person made ready again": (failed("1", state="idle"), False),
+    "a request that was at fault itself": (failed("1", cause="context"), False),
+    "one that was prompted twice": (failed("1", resumed=2), True),
+    "one that may have been prompted for an earlier failure": (failed("1", doubted="0"), True),
 }
 
 
-@pytest.mark.parametrize(("member", "says"), WHY_NOT.values(), ids=WHY_NOT.keys())
-def test_who_is_prompted_again(member: MemberState, says: str) -> None:
+@pytest.mark.parametrize(("member", "taken"), TAKEN.values(), ids=TAKEN.keys())
+def test_who_is_prompted_again(member: MemberState, taken: bool) -> None:
     rules = Rules(ignore_causes=frozenset({"context"}))
-    why = resuming.why_not(member, begun(cooled("1", "2")), rules)
-    assert says in why and bool(says) is bool(why)
+    coming = resuming.upcoming(begun(cooled("1", "2")), [member], rules, at(1))
+    assert (coming.members, coming.left) == (((member,) if taken else ()), ())
+
+
+# Rule: who failed of the backend and is prompted no more is named, with the reason.
+LEFT = {
+    "its pane has gone": {"gone": True},
+    "it was prompted 3 times in a row": {"resumed": 3},
+    "it may have been prompted already, nobody saw that go in": {"doubted": "1"},
+}
+
+
+@pytest.mark.parametrize(("reason", "fields"), LEFT.items(), ids=LEFT.keys())
+def test_who_is_left_to_people(reason: str, fields: dict[str, Any]) -> None:
+    left = failed("1", **fields)
+    coming = resuming.upcoming(begun(cooled("1", "2")), [left, failed("2")], RULES, at(1))
+    assert (coming.what, coming.members, coming.left) == ("probe", (failed("2"),), ((left, reason),))
+    coming = resuming.upcoming(begun(cooled("1", "2")), [left], RULES, at(1))
+    assert (coming.what, coming.left) == ("done", ((left, reason),))
 
 
 def test_one_is_the_first_and_nobody_follows_until_its_turn_shows_work() -> None:
@@ -136,14 +152,6 @@ def test_who_was_prompted_less_often_goes_first() -> None:
     members = (failed("1", resumed=1), failed("2"), failed("3", resumed=2))
     coming = resuming.upcoming(begun(cooled("1", "2", "3")), members, RULES, at(1))
     assert [member.target for member in coming.members] == ["%2", "%1", "%3"]
-
-
-def test_whose_pane_is_gone_is_not_prompted_but_named() -> None:
-    lost = failed("1", gone=True)
-    coming = resuming.upcoming(begun(cooled("1", "2")), [lost, failed("2")], RULES, at(1))
-    assert (coming.members, coming.gone) == ((failed("2"),), (lost,))
-    coming = resuming.upcoming(begun(cooled("1", "2")), [lost], RULES, at(1))
-    assert (coming.what, coming.gone) == ("done", (lost,))
 
 
 def again(state: CredentialState, seconds: float, event: str = "t-1") -> CredentialState:

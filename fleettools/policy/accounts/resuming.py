@@ -35,13 +35,13 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 class Next(NamedTuple):
     """What is to be done: prompt these in turn until one takes it, or nothing now (`wait`) or any more (`done`).
 
-    `gone`: who would be among them, had their panes not gone.
+    `left`: who failed likewise and is prompted no more, and why.
     """
 
     what: Literal["probe", "prompt", "wait", "done"]
     reason: str
     members: tuple[MemberState, ...] = ()
-    gone: tuple[MemberState, ...] = ()
+    left: tuple[tuple[MemberState, str], ...] = ()
 
 
 def begun(state: CredentialState, kind: Literal["incident", "quarantine"], now: Moment) -> CredentialState:
@@ -88,23 +88,23 @@ def upcoming(state: CredentialState, members: Iterable[MemberState], rules: Rule
         return Next("done", "its period ended too long ago")
     if round_.shown and round_.last and now.since(round_.last) > TAKEN_UP_MS:
         return Next("done", "nobody took a prompt for too long")
-    failed = [member for member in members if not why_not(member, state, rules)]
+    failed = [(member, _barred(member, rules)) for member in members if not _outside(member, round_, rules)]
     # Who was prompted less often goes first, so that a long outage does not use up one of them.
-    taken = tuple(sorted((one for one in failed if not one.gone), key=lambda one: one.resumed))
-    gone = tuple(one for one in failed if one.gone)
+    taken = tuple(sorted((one for one, reason in failed if not reason), key=lambda one: one.resumed))
+    left = tuple((one, reason) for one, reason in failed if reason)
     if not taken:
-        return Next("done", "nobody is left who failed of it", gone=gone)
+        return Next("done", "nobody is left who failed of it", left=left)
     for period, what in ((state.quarantine, "is in quarantine"), (state.cool_off, "cools off")):
         if period is not None and period.runs(now):
             return Next("wait", f"it {what}")
     if round_.probe is None:
-        return Next("probe", "the first one", taken, gone)
+        return Next("probe", "the first one", taken, left)
     if not round_.shown:
         return Next("wait", "the first one's turn has shown no work yet")
     since = now.since(round_.last) if round_.last else pause_ms(round_, rules)
     if since < pause_ms(round_, rules):
         return Next("wait", f"the next one follows in {moments.seconds(pause_ms(round_, rules) - since)} s")
-    return Next("prompt", "the first one's turn has shown work", taken, gone)
+    return Next("prompt", "the first one's turn has shown work", taken, left)
 
 
 def paced(coming: Next, others: Iterable[CredentialState], rules: Rules, now: Moment) -> Next:
@@ -130,22 +130,24 @@ def pause_ms(round_: Round, rules: Rules) -> int:
     return rules.apart_ms
 
 
-def why_not(member: MemberState, state: CredentialState, rules: Rules) -> str:
-    """Why a member is not prompted again, "" when it is: its last turn has to be a failure of the round's period."""
+def _outside(member: MemberState, round_: Round, rules: Rules) -> str:
+    """Why a member is none of the round's, "" when it is: its last turn has to be a failure of one of its periods."""
     turn = member.turn
     if member.state not in FAILED or turn is None or turn.outcome not in FAILURES:
         return "its last turn did not fail of its backend"
-    if member.doubted == turn.event:
-        return "a prompt was typed since, and nobody knows whether it went in"
     if turn.cause in rules.ignore_causes:
         return f"cause {turn.cause} is its request's own"
-    if member.resumed >= rules.most:
-        return f"it was prompted {member.resumed} times in a row"
-    round_ = state.round
-    if round_ is None:
-        return "no period has ended lately"
     within = round_.since_ms <= (turn.at_ms or member.since_ms) <= round_.until_ms
     return "" if within or turn.event in round_.events else "it failed outside of the period"
+
+
+def _barred(member: MemberState, rules: Rules) -> str:
+    """Why a member of the round is prompted no more, "" when it may be."""
+    if member.gone:
+        return "its pane has gone"
+    if member.turn is not None and member.doubted == member.turn.event:
+        return "it may have been prompted already, nobody saw that go in"
+    return f"it was prompted {member.resumed} times in a row" if member.resumed >= rules.most else ""
 
 
 def tried(state: CredentialState, event: str, name: str | None, many: int, now: Moment) -> CredentialState:

@@ -7,10 +7,11 @@ from fleettools.config import Config
 from fleettools.errors import NoPane, Unavailable
 from fleettools.policy import foreground
 from fleettools.policy.members.roster import MemberState
+from fleettools.policy.members.seats import matching
 from fleettools.screens.look import Look
 from fleettools.screens.scrub import scrubbed
 from fleettools.services.delivery.inject import Doors as SiteDoors
-from fleettools.services.delivery.inject import Site, unready
+from fleettools.services.delivery.inject import Site, breaks, unready
 from fleettools.services.delivery.panes import socket_of
 from fleettools.services.delivery.sending import May, Order, Sending, Sent
 from fleettools.services.owner import Ownership
@@ -46,12 +47,16 @@ class FailedPane:
         self._look = look
 
     def _site(self, pause: Callable[[float], None]) -> Site:
-        doors, runs = self._doors, self._doors.config.runs_of(self._member.profile)
+        doors, rule = self._doors, matching(self._row, self._doors.config.panes)
+        seated = (*self._row.runs_option.split(), *(rule.runs if rule else ()))
+        runs = doors.config.runs_of(self._member.profile, seated)
         site = SiteDoors(self._tmux, doors.terminals, doors.clock, pause)
         return Site(site, self._row, self._look, foreground.programs(self._look, runs))
 
-    def unready(self) -> str:
-        """Why nothing may be typed there, "" when its agent alone reads it and its composer is empty."""
+    def unready(self, text: str) -> str:
+        """Why the text may not be typed there, "" when its agent alone reads it and its composer is empty."""
+        if breaks(text, self._look):
+            return "its agent would take each line as a prompt of its own"
         site = self._site(self._doors.clock.sleep)
         return site.hindrance() or unready(site.see())
 

@@ -191,8 +191,9 @@ def due(box: Outbox, reader: Reader, reach: Reach) -> Due:
             found.waiting.append((item, reason))
         elif not (reader.way.singly and found.told):
             over = decision == "tell over"
-            elsewhere = None if over else box.elsewhere(item.about)
-            found.told.append((item, Told(item.about, over, news.again(item, reader.lately), elsewhere)))
+            again = news.again(item, reader.lately)
+            elsewhere = None if over else box.elsewhere(item.about, again.since_ms if again else now)
+            found.told.append((item, Told(item.about, over, again, elsewhere)))
     return found
 
 

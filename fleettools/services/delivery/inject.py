@@ -114,6 +114,11 @@ class Site:
         return refusal(self.row) or foreground.hindrance(look_up(self.row.pid), self.programs)
 
 
+def breaks(text: str, look: Look) -> bool:
+    """Whether its agent would take each line of a text as a prompt of its own."""
+    return "\n" in text and not look.bracketed_paste
+
+
 def refusal(row: PaneRow) -> str:
     """Why a pane takes no keys, "" when it does."""
     if row.dead:

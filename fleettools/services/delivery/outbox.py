@@ -117,10 +117,13 @@ class Outbox:
             for lead in roster.leads(members) if self._rules.fleet.credential_of(lead.profile) == credential
         ]  # fmt: skip
 
-    def elsewhere(self, about: NoticeItem) -> str | None:
-        """Another profile of the same agent that is free, when the credential that this is about stays out for long."""
+    def elsewhere(self, about: NoticeItem, since_ms: int) -> str | None:
+        """Another profile of the same agent that is free, when the credential that this is about stays out for long.
+
+        It is out since then, again and again.
+        """
         fleet = self._rules.fleet
-        if about.kind not in ("incident", "quarantine") or (about.until_ms or 0) - self.now_ms() <= nudge.LONG_MS:
+        if about.kind not in ("incident", "quarantine") or (about.until_ms or 0) - since_ms <= nudge.LONG_MS:
             return None
         agents = {fleet.profiles[name].agent for name in about.profiles if name in fleet.profiles}
         others = [
