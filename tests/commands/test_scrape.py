@@ -181,10 +181,11 @@ def test_followed_panes_come_when_they_change_and_once_when_they_vanish(server: 
         wait_for(lambda: any("typed" in r["text"] for r in follow.records()))
         server.tmux("kill-pane", "-t", pane)
         wait_for(lambda: any(r.get("gone") for r in follow.records()))
-        time.sleep(0.5)
+        server.tmux("send-keys", "-t", quiet, "later")  # several sweeps after it
+        wait_for(lambda: any("later" in r["text"] for r in follow.records() if "text" in r))
         last = [r for r in follow.records() if r.get("gone")]
         assert [(r["target"], r["name"], "text" in r) for r in last] == [(pane, "w", False)]
-        assert len([r for r in follow.records() if r["target"] == quiet]) <= 2
+        assert len([r for r in follow.records() if r["target"] == quiet and "later" not in r["text"]]) <= 2
 
 
 def test_a_quiet_pane_comes_once_more_to_prove_what_it_shows(server: Server) -> None:

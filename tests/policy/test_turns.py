@@ -202,7 +202,7 @@ def test_events_of_equal_turns_differ_and_are_the_same_whenever_worked_out() -> 
     first, second = (turns.event_of("h:/s:1", "%3", "fix:1", number) for number in (1, 2))
     assert first == "fix:1@h:/s:1/%3"  # what classify says without a store
     assert first != second
-    assert second == turns.event_of("h:/s:1", "%3", "fix:1", 2)
+    assert second == "fix:1@h:/s:1/%3#2"
 
 
 def test_only_the_last_few_turns_are_remembered() -> None:
