@@ -102,6 +102,7 @@ class Command(click.Command):
     """A click command whose ways to end are those of fleettools(7)."""
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
+        """Run to the end, and end the process: by a status, or by the deadly signal that came."""
         guard()
         signals.install()
         program = self.name or "fleettools"

@@ -27,14 +27,17 @@ class Screen:
         self.busy = False
 
     def prompt(self, text: str) -> None:
+        """Begin a turn: the prompt stands in the conversation, and work is under way."""
         self.told += [f"\x1b[48;5;237m❯ {WHITE}{text}{PLAIN}\x1b[49m", ""]
         self.busy = True
 
     def end(self, colour: str, text: str, text_colour: str = PLAIN) -> None:
+        """End the turn with a line behind a dot; the colours are escape sequences."""
         self.told += [f"{colour}●{PLAIN} {text_colour}{text}{PLAIN}", "", f"{GREY}✻ Cooked for 7s{PLAIN}", ""]
         self.busy = False
 
     def drawn(self) -> str:
+        """What to write to the terminal: it is cleared, and shows the last rows of all this."""
         columns, rows = shutil.get_terminal_size()
         lines = [f" ▐▛███▜▌   Claude Code {GREY}v2.1.197{PLAIN}", f"▝▜█████▛▘  {GREY}~/work/app{PLAIN}", "  ▘▘ ▝▝", ""]
         lines += self.told

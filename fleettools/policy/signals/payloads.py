@@ -181,6 +181,7 @@ def _status(kind: str, status: Mapping[str, Any], begun: Said, cause_of: CauseOf
 
 
 def failure(session: str | None, prompt: str | None, word: str, code: int | None, text: str, cause_of: CauseOf) -> Said:
+    """A failed turn: its cause by `word` and `code`, or the finer one that its text tells; the text is cut short."""
     cause = cause_named(word, code)
     if text and (finer := FINER.get(cause)):
         told = cause_of(text)
