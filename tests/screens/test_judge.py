@@ -13,7 +13,8 @@ from fleettools.screens.agentfile import drawn
 from fleettools.screens.blocks import Screen
 from fleettools.screens.case import WHY, Earlier
 from fleettools.screens.causes import rule_of
-from fleettools.screens.judge import judge, screen_id, weigh
+from fleettools.screens.judge import explained, judge, screen_id, weigh
+from fleettools.screens.look import ComposerLook, Look, Prompt
 from fleettools.screens.patterns import Kind, Own, Rules
 from fleettools.screens.sgr import squeezed
 
@@ -359,3 +360,67 @@ def test_a_look_of_a_profile_is_judged_as_an_agents_file_is(text: str, outcome: 
     found = judge(pane(None, f"Home agent\n\n{text}", profile="home"), HOME, Rules(drawn=True))
     assert (found.outcome, found.cause, found.coverage) == (outcome, cause, "configured")
     assert found.screen and found.screen.endswith(":1")
+
+
+MADE_UP = Look(
+    name="any",
+    prompts=[Prompt(head="> (.*)")],
+    composer=ComposerLook(frames=["rules"], glyph=">"),
+    items={"error": ["✕ "], "own": ["• "], "reply": ["◆ "], "tool": [r"\$ "]},
+    retrying=["trying again"],
+)
+LONG_DAY = [
+    *("> one", "", "◆ One.", "", "> two", "", "◆ A", "", "◆ B", "", "$ c", "", "◆ D", ""),
+    *("✕ 529 overloaded, resets in 3 hours", "", "─" * 30, "> ", "─" * 30),
+]
+
+
+def test_explain_says_what_was_judged_and_what_came_of_it() -> None:
+    found = weigh(pane("any", "\n".join(LONG_DAY)), MADE_UP, Rules(), explain=True)
+    found.over = ["profiles.p.errorPattern"]
+    assert explained(found) == [
+        "exhausted: the account's plan is used up, says the agent as its last item",
+        f"path block, coverage unseen, screen {found.verdict.screen}",
+        "line ✕ 529 overloaded, resets in 3 hours",
+        "rule any: 529",
+        "cause quota",
+        "resets at 2026-11-30T05:00:00.000Z",
+        "composer rows 17 to 19; last prompt row 5",
+        "item reply, row 9: ◆ B",
+        "item tool, row 11: $ c",
+        "item reply, row 13: ◆ D",
+        "item error, row 15: ✕ 529 overloaded, resets in 3 hours",
+        "profiles.p.errorPattern ran out of its time",
+    ]
+
+
+def test_nothing_is_explained_unless_it_is_asked_for() -> None:
+    found = weigh(pane("any", "\n".join(LONG_DAY)), MADE_UP, Rules())
+    assert (found.notes, found.failures) == ([], 0)
+
+
+def test_explain_says_from_which_row_on_something_lies_over_the_screen() -> None:
+    page = ["", "▔" * 78, "  Settings", "", "    Theme     dark", "", "  Esc to go back · ↑↓ to move"]
+    rows = [*ANSWERED.rstrip("\n").split("\n")[:-4], *page]
+    notes = weigh(pane("claude", "\n".join(rows)), agentfiles.load("claude"), Rules(), explain=True).notes
+    assert f"a dialog lies over it from row {rows.index(page[1]) + 1} on" in notes
+
+
+# Rule: when a limit resets is read beside a failure; a few seconds count only beside a next try.
+@pytest.mark.parametrize(
+    ("line", "more", "resets_at", "rolled"),
+    [
+        pytest.param("✕ quota exceeded, resets in 3 hours", {}, "2026-11-30T05:00", None, id="a span"),
+        pytest.param("✕ quota exceeded, resets 1am", {}, "2026-12-01T01:00", True, id="a time that has passed today"),
+        pytest.param(
+            "✕ quota exceeded, resets 1am",
+            {"changed": "2026-11-30T02:00:00.000Z"}, "2026-12-01T01:00", None,
+            id="the same on a screen whose age is known",
+        ),
+        pytest.param("✕ overloaded, resets in 30 s", {}, None, None, id="seconds beside a failure"),
+        pytest.param("✕ overloaded, trying again, resets in 30 s", {}, "2026-11-30T02:00:30", None, id="beside a try"),
+    ],
+)  # fmt: skip
+def test_a_failure_has_its_reset(line: str, more: dict[str, str], resets_at: str | None, rolled: bool | None) -> None:
+    found = judge(pane("any", f"> go\n\n{line}\n\n{'─' * 30}\n> \n{'─' * 30}", **more), MADE_UP, Rules())
+    assert (found.resets_at and found.resets_at[: len(resets_at or "")], found.rolled) == (resets_at, rolled)
