@@ -90,11 +90,11 @@ class Screen:
         return 1 + sum(each.text[:1] == first and squeezed(each.text) == words for each in self.prompts[:-1])
 
     @Lazy
-    def floats(self) -> str:
-        """The title of a dialog that floats over the last turn and hides some of it, its prompt too; "" without one."""
-        if not self.look.bars or not self.prompts:
-            return ""
-        return overlays.floating(self.lines, range(self.prompts[-1].row, self.end))
+    def window(self) -> overlays.Window | None:
+        """The window that floats over the turns."""
+        if not self.look.floats:
+            return None
+        return overlays.floating(self.lines, range(self.prompts[-1].row if self.prompts else 0, self.end), self.look)
 
     @Lazy
     def items(self) -> list[Item]:

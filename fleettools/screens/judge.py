@@ -135,7 +135,6 @@ ORDER: tuple[tuple[str, Callable[[Case], Outcome | None]], ...] = (
     ("nothing is there", signs.empty),
     ("a person stopped the turn, there was none, or the agent has left", signs.stopped),
     ("the last item is the agent's own failure", _failed),
-    ("a window that a person opened floats over the turn", signs.floated_over),
     ("nothing of the model's stands below the prompt yet", signs.unearned),
     ("a draft hides the sign of work, and the end is not marked", signs.unfinished),
     ("a turn that ended at once has failed", _too_fast),
@@ -212,7 +211,7 @@ def _block(screen: Screen) -> str | None:
 
 def screen_id(screen: Screen) -> str:
     """The hash of agent and last prompt, `:`, and that prompt's ordinal among equal ones on the screen (0: none)."""
-    prompt, ordinal = ("", 0) if screen.floats else (screen.prompt, screen.ordinal)
+    prompt, ordinal = ("", 0) if screen.window and screen.window.hides else (screen.prompt, screen.ordinal)
     digest = hashlib.sha256(f"{screen.look.name}\0{prompt}".encode(errors="replace")).hexdigest()
     return f"{digest[:16]}:{ordinal}"
 

@@ -27,7 +27,6 @@ _CELL = r"(?i)(?:^|\s{2,})(?:[@!/?]|(?:ctrl|alt|shift)\+\S+|esc(?: esc)?|tab) (?
 _CHOOSES = r"(?i)(?:enter|return|↵|⏎)[\])]?:? (?:to )?(?:select|choose|confirm|open|set)"
 _CLOSES = r"(?i)esc(?:ape)?[\])]?:? (?:to )?(?:cancel|close|go back|back|exit|dismiss)"
 _CELLS = 4  # so many keys with their meaning are a table
-_FLOATS = r".*\s{2,}(\w+(?: \w+)*)\s{8,}esc$"  # the title of a dialog that floats
 _CHOICE = r"\W{0,4}[❯›●▸→▶>]\s*\d+[.)] \S"
 _AT_WORK = r"(?i)\((?:\d+[hms] ?)+|\(?\besc(?:ape)? to (?:interrupt|stop)|…|\.\.\. \(|^\s*[⠁-⣿]"
 
@@ -44,6 +43,13 @@ class Cover(NamedTuple):
     hides: bool
 
 
+class Window(NamedTuple):
+    """What floats in the middle of a screen: its title row, and whether it hides words of the last turn."""
+
+    title: str
+    hides: bool
+
+
 def find(lines: list[str], frame: Frame | None, look: Look) -> Cover | None:
     """What lies over the foot of a screen, None when nothing does."""
     if frame is not None:
@@ -51,17 +57,17 @@ def find(lines: list[str], frame: Frame | None, look: Look) -> Cover | None:
     return _editor(lines) or _dialog(lines, look)
 
 
-def floating(lines: list[str], rows: range) -> str:
-    """The title of a dialog that floats over a screen and hides words of these rows, "" when none does."""
+def floating(lines: list[str], rows: range, look: Look) -> Window | None:
+    """The window that floats over these rows of a screen, or above them; None when none does."""
     for row in range(rows.stop):
-        match = compiled(_FLOATS).match(lines[row]) if lines[row].endswith("esc") else None
+        match = look.floating.search(lines[row])
         if match is None:
             continue
-        left = match.start(1)
-        hidden = (line for line in lines[max(rows.start, row) : rows.stop] if len(line) > left)
-        if any(line[left - 2 : left].isspace() and not line[left].isspace() for line in hidden):
-            return lines[row]
-    return ""
+        left = lines[row].rfind("  ", 0, match.start() + 1) + 2
+        beside = (line for line in lines[max(rows.start, row) : rows.stop] if len(line) > left)
+        hides = any(line[left - 2 : left].isspace() and not line[left].isspace() for line in beside)
+        return Window(lines[row], hides)
+    return None
 
 
 def above_hints(lines: list[str], end: int, width: int) -> int:

@@ -85,18 +85,10 @@ def covered(case: Case) -> Outcome | None:
     cover = case.screen.cover
     if cover is not None and cover.kind == "popup" and cover.hides and _footer_sign(case) is None:
         return Outcome("stale", "a list that a person opened may hide the turn's end", cover.line)
-    if case.screen.floats and not evidence.failing(case.screen):
-        return Outcome("stale", "a dialog floats over the turn", case.screen.floats)
+    window = case.screen.window
+    if window and _footer_sign(case) is None and not evidence.failing(case.screen):
+        return Outcome("stale", "a window floats over the turn", window.title)
     return None
-
-
-def floated_over(case: Case) -> Outcome | None:
-    """A window that a person opened floats over the turn, whose own rows show beside it."""
-    screen = case.screen
-    if not screen.look.floats:
-        return None
-    line = next((line for line in screen.lines[: screen.end] if screen.look.floating.search(line)), None)
-    return Outcome("stale", "a window that a person opened floats over the turn", line) if line else None
 
 
 def busy_line(case: Case) -> str | None:

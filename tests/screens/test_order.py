@@ -54,7 +54,7 @@ BOTH = {
     ("retrying", "working"): pane(claude(RETRY, "", BUSY)),
     ("covered", "working"): pane(typed("/", "✻ Sailing… (12s)", "", *LIST)),
     ("stopped", "failed"): pane(claude("  ⎿  Interrupted · And now?", "", f"\x1b[31m{FAILED}\x1b[39m")),
-    ("floated_over", "ended"): pane(FLOATED, agent="opencode"),
+    ("covered", "ended"): pane(FLOATED, agent="opencode"),
     ("failed", "unearned"): pane(claude("  ⎿  You've hit your session limit")),
     ("failed", "too_fast"): pane(claude(FAILED), seconds=0.5),
     ("unearned", "too_fast"): pane(claude("  ⎿  Read the notes"), seconds=0.5),
