@@ -72,6 +72,13 @@ def test_the_gate_answers(box: Sandbox) -> None:
     assert json.loads(ended.out)["allowed"] is True
 
 
+def test_hooks_go_into_the_agents_settings(box: Sandbox) -> None:
+    ended = box.run("sh", "-c", block("fleet-hook"))
+    assert (ended.status, ended.out.count("fleet-hook --agent claude --post")) == (0, 5), ended.err
+    assert (ROOT / "docs/hooks.md").exists()
+    assert box.run("fleet-hook", "--install", "claude", "--remove").status == 0
+
+
 def test_what_failed_in_the_last_hour_is_one_line(box: Sandbox) -> None:
     journal = box.folder / ".local/state/fleettools/journal"
     journal.mkdir(parents=True, exist_ok=True)
@@ -215,7 +222,7 @@ def test_three_commands_lead_from_running_panes_to_an_alert() -> None:
 
 
 def test_every_block_is_tried_here() -> None:
-    assert len(BLOCKS) == 8
+    assert len(BLOCKS) == 9
 
 
 @pytest.fixture(name="clone")

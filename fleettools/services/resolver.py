@@ -18,11 +18,10 @@ from fleettools.policy.members.wordings import Wording, wording_key
 from fleettools.seen import Seen
 from fleettools.services.members import commit
 from fleettools.services.ports import Messages
-from fleettools.services.signaling import SIGNALS
+from fleettools.services.signaling import MOST, SIGNALS
 from fleettools.services.store import Store, change, read, read_all
 
 SIGNAL_MS = 600_000  # what an agent said longer ago is dropped
-MOST = 100  # signals of one pane that may wait
 PANES = 4096  # of which the last look is remembered
 
 

@@ -10,6 +10,7 @@ from fleettools.screens.scrub import scrubbed
 from fleettools.services.store import Store
 
 SIGNALS = "signal/"
+MOST = 100  # signals of one pane that may wait
 
 
 class Origin(NamedTuple):
@@ -42,6 +43,10 @@ def record(
     )
 
 
-def post(store: Store, signal: records.Signal) -> None:
-    """Leave it for fleet-resolve; one that is there already stays as it is."""
-    store.put(f"{SIGNALS}{signal.server}/{signal.target}/{signal.id}", records.encode(signal).rstrip(b"\n"), 0)
+def post(store: Store, signal: records.Signal) -> bool:
+    """Leave it for fleet-resolve, one that is there already as it is; False when too many of its pane wait there."""
+    pane = f"{SIGNALS}{signal.server}/{signal.target}/"
+    if sum(1 for _ in store.scan(pane)) >= MOST:
+        return False
+    store.put(pane + signal.id, records.encode(signal).rstrip(b"\n"), 0)
+    return True

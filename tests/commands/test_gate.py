@@ -166,3 +166,39 @@ USAGE = [
 def test_what_cannot_be_meant_is_refused(fleet: Desk, args: tuple[str, ...], status: int) -> None:
     done = fleet.run("gate", *args)
     assert (done.status, done.records, done.said.count("\n")) == (status, [], 1), done
+
+
+def used(desk: Desk, percent: float, number: int, resets: str) -> list[dict]:
+    """What resolve and correlate make of a status line that says this of team-a's five hours."""
+    seat = {"server": "h:/s:1", "target": "%1"}
+    window = {"window": "five_hour", "usedPercent": percent, "resetsAt": resets}
+    look = {
+        "type": "verdict",
+        "ts": stamp(desk.now_ms),
+        "profile": "a-one",
+        "role": "member",
+        "outcome": "idle",
+        **seat,
+    }
+    said = {"type": "signal", "ts": stamp(desk.now_ms), "id": f"u{number}", "source": "statusline", "said": "usage"}
+    made = desk.pipe([look, said | seat | {"usage": [window]}], "resolve", "correlate")
+    return [record for record in made if record["type"] == "nearly"]
+
+
+def test_a_plan_that_is_nearly_used_up_is_said_once_a_level_and_kept_partly_free(fleet: Desk) -> None:
+    """From the agent's own word to the gate, and back by time alone."""
+    resets = stamp(fleet.now_ms + 3_600_000)
+    (fleet.folder / "fleetd.yaml").write_text(CONFIG + "placement: {leaveFree: 5}\n")
+    said = [
+        [one["usedPercent"] for one in used(fleet, percent, n, resets)]
+        for n, percent in enumerate((79, 80, 81, 96, 97))
+    ]
+    assert said == [[], [80], [], [96], []]
+    decision = asked(fleet, "--profile", "a-two", status=75)
+    assert decision["reason"].endswith(
+        "credential team-a has used 97 % of its five_hour window, 5 % stay free; it resets in 3600 s"
+    )
+    assert asked(fleet, "--auto", status=0)["profile"] == "b"
+    fleet.now_ms += 3_600_000
+    asked(fleet, "--profile", "a-two", status=0)
+    asked(fleet, "--auto", status=0)

@@ -352,6 +352,7 @@ def test_a_plugin_of_an_earlier_version_is_put_in_anew_and_another_file_left_alo
 def test_where_a_person_writes_the_settings_the_text_is_printed(agent: str, env: dict[str, str]) -> None:
     status, out, err = hook(env, "--install", agent)
     assert status == 0 and f"fleet-hook --agent {agent} --post" in out.decode() and "put this into" in err
+    assert "take this out of" in hook(env, "--install", agent, "--remove")[2]
     assert not Path(env["HOME"], f".{agent}").exists()
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from fleettools import records
 from fleettools.adapters import agentfiles
+from fleettools.adapters.memory import MemoryStore
 from fleettools.policy.signals import payloads
 from fleettools.policy.signals.payloads import Nothing, Said
 from fleettools.screens import causes
@@ -57,3 +58,14 @@ def test_a_payload_twice_is_one_signal_and_holds_none_of_what_it_need_not(line: 
     made = [signaling.record(one, Origin(line["agent"], "h:/s:1", "%1"), "hook", STAMP) for _ in range(2)]
     assert made[0] == made[1] and made[0].session
     assert "/home/dev" not in records.encode(made[0]).decode()
+
+
+def test_what_nobody_takes_up_does_not_grow() -> None:
+    """Hooks go on while no fleet-resolve runs: a hundred words of a pane wait, further ones are dropped."""
+    store, look = MemoryStore(lambda text: None), Origin("claude", "h:/s:1", "%1")
+    for number in range(3 * signaling.MOST):
+        word = signaling.record(Said("begin", "s", f"p{number}"), look, "hook", STAMP)
+        assert signaling.post(store, word) is (number < signaling.MOST)
+    other = signaling.record(Said("begin", "s", "p"), look._replace(target="%11"), "hook", STAMP)
+    assert signaling.post(store, other), "another pane's words wait beside them"
+    assert len(list(store.scan(signaling.SIGNALS))) == signaling.MOST + 1

@@ -24,7 +24,8 @@ def install(ctx: Context, agent: str, remove: bool, project: bool, dry_run: bool
 
     wanted = hooks.change(look, _program(), os.getcwd() if project else None, os.environ, read, remove)
     if wanted.shown:
-        ctx.messages.info(f"put this into {wanted.path}, beside what is there:")
+        told = f"take this out of {wanted.path}" if remove else f"put this into {wanted.path}, beside what is there"
+        ctx.messages.info(f"{told}:")
         ctx.out.write(wanted.shown.encode())
         ctx.out.flush()
         return Exit.OK
