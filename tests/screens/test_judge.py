@@ -1,6 +1,7 @@
 """The judgement on a screen, by rule."""
 
 import json
+import re
 import time
 from typing import get_args
 
@@ -424,3 +425,28 @@ def test_explain_says_from_which_row_on_something_lies_over_the_screen() -> None
 def test_a_failure_has_its_reset(line: str, more: dict[str, str], resets_at: str | None, rolled: bool | None) -> None:
     found = judge(pane("any", f"> go\n\n{line}\n\n{'─' * 30}\n> \n{'─' * 30}", **more), MADE_UP, Rules())
     assert (found.resets_at and found.resets_at[: len(resets_at or "")], found.rolled) == (resets_at, rolled)
+
+
+def made_up(*lines: str) -> str:
+    """The made-up agent's screen with these lines below a prompt."""
+    return "\n".join(["> go", "", *lines, "", "─" * 30, "> ", "─" * 30])
+
+
+@pytest.mark.parametrize(("letters", "outcome"), [(15, "backend_error"), (16, "stale")])
+def test_a_line_that_a_narrower_pane_cuts_short_is_the_same_when_much_of_it_is_left(letters: int, outcome: str) -> None:
+    before, now = (made_up(f"◆ {'x' * length}", "", "✕ 529 overloaded") for length in (20, letters))
+    assert judge(pane("any", now, turn=turn(12, before)), MADE_UP, Rules()).outcome == outcome
+
+
+def test_what_grows_and_shrinks_with_the_pane_is_nothing_that_a_turn_drew() -> None:
+    blocks = {judge(pane("any", made_up(f"◆ A table {'─' * width} of it")), MADE_UP, Rules()).block for width in (5, 9)}
+    assert len(blocks) == 1 and None not in blocks
+
+
+def test_the_end_of_an_agent_that_nobody_knows_is_not_proved() -> None:
+    found = verdict(None, "hello")
+    assert (found.outcome, found.proved) == ("completed", False)
+
+
+def test_a_screen_is_named_by_16_hex_digits_and_the_ordinal_of_its_prompt() -> None:
+    assert re.fullmatch(r"[0-9a-f]{16}:2", screen_id(Screen(made_up("◆ Done.", "", "> go", "", "◆ Done."), MADE_UP)))
