@@ -1,5 +1,6 @@
 """fleet-gate: may this profile spawn now?"""
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,8 @@ def main(
     choice = gate.choose(profile, None, None)
     ctx.out.write(gate.decision(choice))
     ctx.out.flush()
-    (ctx.messages.info if choice.allowed else ctx.messages.error)(choice.reason)
+    if ctx.json or not (os.isatty(1) and os.isatty(2)):  # a person has read it in the sentence just now
+        (ctx.messages.info if choice.allowed else ctx.messages.error)(choice.reason)
     return choice.exit
 
 

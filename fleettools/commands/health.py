@@ -48,6 +48,8 @@ def main(
 
     With -q nothing is printed while all is well.
     """
+    import msgspec
+
     from fleettools.adapters import files
     from fleettools.adapters.streams import printable
     from fleettools.adapters.tmux import Tmux
@@ -57,13 +59,14 @@ def main(
         found = _checked(ctx, state_url, Tmux(socket_path, socket_name), checkup.Limits(stuck, blocked))
         if metrics:
             files.replace(metrics, checkup.metrics(found).encode())
-        grade, line = found.grade, found.line()
+        line = found.line()
     except FleetError as error:
-        grade, line = checkup.Grade.UNKNOWN, f"FLEET UNKNOWN - {error}"
-    if grade or ctx.messages.level >= 0:
-        ctx.out.write(f"{printable(line)}\n".encode())
+        found = checkup.Health((checkup.Finding(checkup.Grade.UNKNOWN, str(error)),), ())
+        line = f"FLEET UNKNOWN - {error}"
+    if found.grade or ctx.messages.level >= 0:
+        ctx.out.write(msgspec.json.encode(found.plain()) + b"\n" if ctx.json else f"{printable(line)}\n".encode())
         ctx.out.flush()
-    return grade
+    return found.grade
 
 
 def _checked(ctx: Context, state_url: str | None, tmux: "Tmux", limits: "Limits") -> "Health":

@@ -71,6 +71,11 @@ class Health(NamedTuple):
         """The worst of what was found."""
         return max((finding.grade for finding in self.findings), default=Grade.OK)
 
+    def plain(self) -> dict[str, Any]:
+        """The same as an object."""
+        found = [{"status": finding.grade.name, "text": finding.text} for finding in self.findings]
+        return {"status": self.grade.name, "findings": found, "figures": [gauge._asdict() for gauge in self.gauges]}
+
     def line(self) -> str:
         """The one line that a monitor reads, with performance data."""
         said = "; ".join(finding.text for finding in self.findings) or _summary(self.gauges)

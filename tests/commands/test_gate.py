@@ -1,6 +1,9 @@
 """fleet-gate: a credential in trouble lets none of its profiles spawn, and nothing else is in the way."""
 
 import json
+import shlex
+import subprocess
+import sys
 
 import pytest
 from desk import Desk, stamp
@@ -40,6 +43,16 @@ def asked(desk: Desk, *args: str, status: int) -> dict:
     assert (decision["type"], decision["allowed"]) == ("decision", status == 0)
     assert done.said == f"fleet-gate: {decision['reason']}\n"
     return decision
+
+
+def test_a_person_at_a_terminal_reads_the_answer_once(fleet: Desk) -> None:
+    line = shlex.join([sys.executable, "-m", "fleettools.commands.gate", "--profile", "b"])
+    for command, times in ((line, 1), (f"{line} > /dev/null", 1), (f"{line} --json", 2)):
+        done = subprocess.run(
+            ["script", "-qec", command, "/dev/null"], env=fleet.env, cwd=fleet.folder, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=60, check=True,
+        )  # fmt: skip
+        assert done.stdout.count("credential team-b is free") == times, command
 
 
 def test_one_error_is_in_nobodys_way(fleet: Desk) -> None:

@@ -47,6 +47,18 @@ def test_all_is_well_and_with_q_nothing_is_printed(desk: Desk) -> None:
     assert check(desk, "-q") == (0, "")
 
 
+def test_the_answer_is_an_object_when_asked_for(desk: Desk) -> None:
+    status, out = check(desk, "--json")
+    made = json.loads(out)
+    assert (status, made["status"]) == (1, "WARNING")
+    assert made["findings"] == [{"status": "WARNING", "text": "fleetd has never run here"}]
+    assert {figure["name"] for figure in made["figures"]} >= {"members"}
+    beat(desk)
+    assert check(desk, "--json", "-q") == (0, "")
+    status, out = check(desk, "--json", "-c", "nowhere.yaml")
+    assert (status, json.loads(out)["status"]) == (3, "UNKNOWN")
+
+
 def test_failures_are_said_with_their_status(desk: Desk) -> None:
     beat(desk)
     failed(desk, "one", "%1", "%2")

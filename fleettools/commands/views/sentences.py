@@ -127,9 +127,10 @@ def _delivery(record: Record) -> Said:
 
 
 def _decision(record: Record) -> Said:
-    yield record.get("profile") or "no profile", "bold"
-    yield (" may spawn", "green") if record["allowed"] else (" may not spawn now", "red")
-    yield f": {record['reason']}", ""
+    profile = record.get("profile") or "no profile"
+    yield profile, "bold"
+    yield (" may spawn", "green") if record["allowed"] else (" may not spawn", "red")
+    yield f": {record['reason'].removeprefix(f'{profile}: ')}", ""
 
 
 def _ticket(record: Record) -> Said:
