@@ -79,6 +79,15 @@ def test_hooks_go_into_the_agents_settings(box: Sandbox) -> None:
     assert box.run("fleet-hook", "--install", "claude", "--remove").status == 0
 
 
+def test_failed_members_are_prompted_again_with_the_printed_section(box: Sandbox) -> None:
+    own = box.folder / "resuming.yaml"
+    own.write_text((box.work / "fleetd.yaml").read_text() + block("resume:"))
+    ended = box.run("fleetd", "--print", "-c", str(own))
+    assert (ended.status, ended.err) == (0, "") and "| fleet-resume -c" in ended.out
+    ended = box.run("fleet-resume", "--dry-run", "-c", str(own))
+    assert (ended.status, ended.out, ended.err) == (0, "", "")
+
+
 def test_what_failed_in_the_last_hour_is_one_line(box: Sandbox) -> None:
     journal = box.folder / ".local/state/fleettools/journal"
     journal.mkdir(parents=True, exist_ok=True)
@@ -222,7 +231,7 @@ def test_three_commands_lead_from_running_panes_to_an_alert() -> None:
 
 
 def test_every_block_is_tried_here() -> None:
-    assert len(BLOCKS) == 9
+    assert len(BLOCKS) == 10
 
 
 @pytest.fixture(name="clone")
