@@ -242,7 +242,10 @@ class Screen:
         if not self.coloured:
             return True
         ink = self._ink(item)
-        return "warm" in (hue(ink.colour), hue(ink.ground)) or self._glyph_burns(item) or not self.colourful
+        if "warm" in (hue(ink.colour), hue(ink.ground)) or self._glyph_burns(item):
+            return True
+        # One that marks neither prompts nor replies marks its failures by their colour alone.
+        return not self.colourful and not (self.look.apart and ink.colour is None)
 
     def burns(self, item: Item) -> bool:
         """Whether an item's glyph and all its words are in a colour of failures while the screen uses others, too.

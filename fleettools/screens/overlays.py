@@ -159,9 +159,10 @@ def _dialog(lines: list[str], look: Look) -> Cover | None:
 
 def _page(lines: list[str], look: Look) -> Cover | None:
     """A page that a person opened and that runs on below the screen, so that the keys it waits for are out of sight."""
-    for row in range(max(len(lines) - _HIGHEST, 1), len(lines)) if look.menus else ():
-        if lines[row - 1][:1] in _PAGE and look.menu.search(lines[row]):
-            return Cover("dialog", row - 1, lines[row], _abuts(lines, row - 1))
+    for row in range(max(len(lines) - _HIGHEST, 2), len(lines)) if look.menus else ():
+        rule = row - 1 if lines[row - 1] else row - 2
+        if lines[rule][:1] in _PAGE and look.menu.search(lines[row]):
+            return Cover("dialog", rule, lines[row], _abuts(lines, rule))
     return None
 
 

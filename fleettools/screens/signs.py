@@ -2,6 +2,7 @@
 
 from fleettools import records
 from fleettools.screens import causes, composer, evidence
+from fleettools.screens.blocks import Screen
 from fleettools.screens.case import Case, Outcome, is_long_wait
 from fleettools.screens.items import WORDS, Item
 from fleettools.screens.patterns import compiled
@@ -244,6 +245,8 @@ def left(case: Case) -> str:
 def unearned(case: Case) -> Outcome | None:
     """Nothing of the model's is there yet, and no mark of an end."""
     screen, shown = case.screen, case.screen.telling
+    if _is_strange(screen, shown):
+        return Outcome("stale", "nothing on the screen is the agent's", shown[-1].lines[0])
     if evidence.is_earned(screen, shown) or any(item.kind in ("end", "done") for item in screen.items):
         return None
     line = shown[-1].lines[0] if shown else ""
@@ -252,6 +255,12 @@ def unearned(case: Case) -> Outcome | None:
     if any(item.kind == "plain" for item in shown):
         return Outcome("stale", "what nobody knows stands where the turn should", line)
     return Outcome("working", "nothing of the model's stands below the prompt yet", line)
+
+
+def _is_strange(screen: Screen, shown: list[Item]) -> bool:
+    """Whether neither composer nor prompt nor any item of an agent that has them is there."""
+    seen = screen.frame or screen.cover or screen.prompts or screen.look.streams or screen.look.bare_replies
+    return not seen and bool(shown) and all(item.kind == "plain" for item in shown)
 
 
 def unfinished(case: Case) -> Outcome | None:

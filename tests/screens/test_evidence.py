@@ -285,3 +285,17 @@ def test_what_follows_a_code_is_a_message_and_no_talk_about_it() -> None:
     assert verdict("claude", drawing._on("claude", [message])).outcome == "backend_error"
     talk = "⏺ API Error: 400 was what the log ended with."
     assert verdict("claude", drawing._on("claude", [talk])).outcome == "completed"
+
+
+def test_a_reply_of_pi_that_ends_with_an_error_is_one_where_failures_would_be_red() -> None:
+    lines = [" The log ends with an error:", "", " API Error: 529", "", " Error: 429 Too Many Requests"]
+    rule = inked("x", "2")
+    assert verdict("pi", f"{rule}\n{drawing._on('pi', lines)}").outcome == "completed"
+    failed = [" I look at it.", "", inked(" Error: 429 Too Many Requests", "38;5;1")]
+    assert verdict("pi", drawing._on("pi", failed)).outcome == "backend_error"
+
+
+@pytest.mark.parametrize("shown", ["Say hello please.", "Pane is dead (status 1, Tue Dec 1 01:03:45 2026)"])
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen", "kimi", "copilot", "opencode"])
+def test_a_screen_on_which_nothing_is_the_agents_tells_of_no_turn(agent: str, shown: str) -> None:
+    assert verdict(agent, f"{shown}\n\n\n").outcome == "stale"

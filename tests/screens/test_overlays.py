@@ -223,3 +223,11 @@ def test_a_dialog_about_a_limit(lines: list[str], outcome: str) -> None:
     )
     pane = records.Pane(ts="2026-11-30T02:00:00.000Z", text=screen, tz="UTC", agent="codex")
     assert judge(pane, agentfiles.load("codex"), Rules()).outcome == outcome
+
+
+def test_a_page_that_a_person_opened_may_leave_a_row_below_its_rule() -> None:
+    body = drawing._on("pi", [" Hi."]).split("─" * 20)[0].rstrip("\n").split("\n")
+    page = ["─" * 72, "", "Only showing models from configured providers.", "", ">", "", "→ ✓ gpt-5 [lab]", "  (1/92)"]
+    look = agentfiles.load("pi")
+    assert look is not None
+    assert verdict("pi", "\n".join([*body, *page]), look).outcome == "stale"
