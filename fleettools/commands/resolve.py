@@ -32,6 +32,7 @@ def main(ctx: Context, state_url: str | None, files: tuple[str, ...]) -> Exit:
     _write(ctx, resolver.posted())
     status = pump(source, ctx.out, ctx.messages, consume, strict=ctx.strict, on_tick=resolver.posted)
     _write(ctx, resolver.posted())
+    _write(ctx, resolver.alone())
     return status
 
 

@@ -35,6 +35,7 @@ class Resolver:
         self._looks: dict[tuple[str, str, int | None], Moment] = {}
         self._worded_before: Seen[str] = Seen()
         self._leads: Seen[tuple[str | None, str | None]] = Seen()
+        self._early: dict[tuple[str | None, str | None], list[records.Signal]] = {}
 
     def verdict(self, line: bytes) -> Iterator[bytes]:
         """The verdict as it now stands; one about a lead passes untouched. Raises BadInput for a wrong time in it."""
@@ -61,6 +62,8 @@ class Resolver:
         if changes["resolved"] and changes.get("pattern", seen.pattern) == records.PLACE:
             self._worded(seen.agent, changes.get("line", seen.line), at.ms)
         yield self._said(line, seen.profile, changes)
+        if answer.known:
+            yield from self._late(seen.server, seen.target)
 
     def _worded(self, agent: str | None, line: str | None, at_ms: int) -> None:
         """Say a failure's wording that no list knows, once a store."""
@@ -106,20 +109,31 @@ class Resolver:
     def signal(self, line: bytes) -> Iterator[bytes]:
         """The signal itself, then the verdict that it makes. Raises BadInput for a wrong time in it.
 
-        What a hook says of a pane that nobody knows is a verdict, too, of nobody's profile; a log's panes are looked at
-        by whoever reads the log.
+        A word of a pane that nobody knows yet is kept until a look at it, or the end of the input.
         """
         word = records.decode(line, records.Signal)
         made_at(word)
         yield line
-        if word.source == "hook" and word.said != "usage" and self._is_nobodys(word):
-            yield self._said(records.encode(hearing.alone(word)), None, {"resolved": True})
-        else:
-            yield from self._heard(word)
-
-    def _is_nobodys(self, word: records.Signal) -> bool:
         pane = (word.server, word.target)
-        return None in pane or (pane not in self._leads and not self._is_known(word))
+        if None not in pane and self._is_known(word):
+            yield from self._heard(word)
+        elif word.said != "usage" and pane not in self._leads:
+            kept = self._early.setdefault(pane, [])
+            del kept[: len(kept) + 1 - MOST]
+            kept.append(word)
+            if len(self._early) > PANES:
+                del self._early[next(iter(self._early))]
+
+    def alone(self) -> Iterator[bytes]:
+        """What hooks said of panes that nobody has looked at by the end: verdicts of nobody's profile."""
+        for word in (word for words in self._early.values() for word in words):
+            if word.source == "hook":
+                yield self._said(records.encode(hearing.alone(word)), None, {"resolved": True})
+        self._early = {}
+
+    def _late(self, server: str, target: str) -> Iterator[bytes]:
+        for word in self._early.pop((server, target), ()) if self._early else ():
+            yield from self._heard(word)
 
     def posted(self) -> Iterator[bytes]:
         """What agents posted since the last call: each signal, the oldest first, with the verdict that it makes.

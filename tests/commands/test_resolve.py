@@ -342,6 +342,14 @@ def test_a_hooks_word_alone_is_a_verdict_of_nobodys_profile(desk: Desk, seat: di
     assert members(desk) == {}
 
 
+def test_a_word_that_comes_before_the_first_look_at_its_pane_is_its_turns(desk: Desk) -> None:
+    words = [signal("begin", 4, prompt="p"), signal("failure", 5, prompt="p", cause="overload")]
+    seen = desk.pipe([*words, verdict("backend_error", 6, cause="unknown")], "resolve", "correlate")
+    assert [record["type"] for record in seen] == ["signal", "signal", "verdict", "verdict", "verdict"]
+    assert len({record["event"] for record in seen[2:]}) == 1
+    assert seen[-1]["cause"] == "overload"
+
+
 def test_a_word_of_a_lead_or_of_a_log_makes_no_verdict_of_its_own(desk: Desk) -> None:
     lead = {"type": "verdict", "ts": stamp(NOON), "role": "lead", "outcome": "idle", "server": SERVER, "target": "%3"}
     words = [signal("failure", 5), signal("failure", 6, target="%8", source="log")]

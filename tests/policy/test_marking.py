@@ -375,3 +375,23 @@ def test_a_late_look_brings_no_agent_back() -> None:
     member, _, _ = run(look("idle", at=5), member=gone)
     assert member is not None
     assert (member.state, member.failure_reason, member.holds_slot) == ("failed", "agent gone", False)
+
+
+def test_a_late_look_at_a_turn_that_nobody_knew_is_an_event_of_its_own() -> None:
+    """Two looks that come in the wrong order: the one of a turn between two known ones is neither's."""
+    first, between, last = (
+        look("backend_error", f"{name}:1", at=at, event=f"{name}:1@h") for name, at in (("a", 0), ("b", 10), ("c", 20))
+    )
+    member, _, _ = run(first, last)
+    known = {look_.event for look_ in (first, last)}
+    member, answer, _ = run(between, member=member)
+    assert answer.event == "b:1@h" and answer.resolved and answer.event not in known
+    again, repeated, _ = run(between, member=member)
+    assert (repeated.event, again) == (answer.event, member)
+
+
+def test_a_look_older_than_all_turns_that_are_known_counts_for_nothing() -> None:
+    looks = [look("backend_error", f"{n}:1", at=10 * n, event=f"{n}:1@h") for n in range(12)]
+    member, _, _ = run(*looks)
+    _, answer, _ = run(looks[0], member=member)
+    assert (answer.event, answer.resolved) == ("0:1@h", False)

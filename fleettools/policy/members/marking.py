@@ -23,7 +23,7 @@ from fleettools.policy.members.roster import (
     joined,
 )
 from fleettools.policy.members.sightings import Sighting
-from fleettools.policy.members.turns import Fit, TurnState
+from fleettools.policy.members.turns import Fit, PastTurn, TurnState
 
 Kept = tuple[MemberState, Answer]
 LOOKED_MS = 5_000
@@ -130,16 +130,32 @@ def _came_back(member: MemberState, sight: Sighting) -> MemberState:
 
 
 def _of_another_turn(member: MemberState, sight: Sighting, fit: Fit) -> Kept:
-    """A look that is not, or not yet, the current turn's: it changes nothing."""
-    if fit.past:
-        old = fit.past
+    """A look that is not, or not yet, the current turn's: it changes nothing but what is known of that one."""
+    seen = sight.seen
+    old = fit.past
+    if old is None and fit.kind == "old":
+        # What is older than all turns that are still known may have been counted long ago.
+        if len(member.past) >= turns.KEPT:
+            return member, Answer(fit.reason, seen.event, resolved=False)
+        prompt = turns.prompt_of(seen)
+        if prompt and seen.event and seen.outcome in records.ENDINGS:
+            old = PastTurn(event=seen.event, began_ms=sight.ms, screen=prompt, outcome=seen.outcome)
+            return _knowing(member, old), Answer(fit.reason, old.event)
+    if old:
         fields = {"began": sight.ts(old.began_ms)}
-        return member, Answer(fit.reason, old.event, old.resolved is not False, old.ticket, fields=fields)
+        answer = Answer(fit.reason, old.event, old.resolved is not False, old.ticket, fields=fields)
+        prompt = turns.prompt_of(seen)
+        unseen = old.screen is None and prompt and fit.kind == "old"
+        return (_knowing(member, msgspec.structs.replace(old, screen=prompt)) if unseen else member), answer
     if fit.kind == "waiting" and member.turn:
         return member, Answer(fit.reason, member.turn.event, ticket=member.turn.ticket)
-    # What is older than all turns that are still known may have been counted long ago.
-    forgotten = fit.kind == "old" and len(member.past) >= turns.KEPT
-    return member, Answer(fit.reason, sight.seen.event, resolved=not forgotten)
+    return member, Answer(fit.reason, seen.event)
+
+
+def _knowing(member: MemberState, old: PastTurn) -> MemberState:
+    """The member with this among its earlier turns."""
+    past = [one for one in member.past if one.event != old.event]
+    return msgspec.structs.replace(member, past=sorted([*past, old], key=lambda one: one.began_ms))
 
 
 def _taken_back(member: MemberState, sight: Sighting, settled: Settled, fit: Fit) -> Kept:

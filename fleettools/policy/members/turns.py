@@ -124,7 +124,7 @@ def fit(turn: TurnState | None, past: list[PastTurn], seen: records.Verdict, now
     if turn.screen is None and (turn.told_ms is not None or (turn.delivered_at_ms is not None and not turn.has_ended)):
         return _first_prompt(turn, past, seen, now_ms)
     if now_ms < turn.began_ms and seen.event != turn.event:
-        return Fit("old", "a look at an earlier turn", _at(past, now_ms))
+        return Fit("old", "a look at an earlier turn", _at(past, prompt, now_ms))
     if seen.outcome == "stale" or seen.pattern in (BASELINE, CLEARED):
         return Fit("same", "it tells of no turn")
     if prompt is not None and turn.cleared and now_ms >= turn.seen_ms:
@@ -153,7 +153,7 @@ def _first_prompt(turn: TurnState, past: list[PastTurn], seen: records.Verdict, 
     """
     prompt = prompt_of(seen)
     if now_ms < (turn.told_ms or turn.delivered_at_ms or 0) and seen.event != turn.event:
-        return Fit("old", "from before it began", _at(past, now_ms))
+        return Fit("old", "from before it began", _at(past, prompt, now_ms))
     before = past[-1] if past and past[-1].screen == prompt else None
     shown_ms = turn.proven_ms if turn.told_ms is None else turn.told_ms + LAG_MS
     if shown_ms is None and now_ms < turn.began_ms + DELIVERY_MS and (before or not past or prompt is None):
@@ -195,9 +195,16 @@ def _is_unmoved(old: PastTurn, seen: records.Verdict) -> bool:
     return seen.block is not None and seen.block == old.block and seen.outcome not in AT_WORK
 
 
-def _at(past: list[PastTurn], now_ms: int) -> PastTurn | None:
-    """The turn that was under way at a moment before the current one."""
-    return next((turn for turn in reversed(past) if turn.began_ms <= now_ms), None)
+def _at(past: list[PastTurn], prompt: str | None, now_ms: int) -> PastTurn | None:
+    """The turn that was under way at a moment before the current one; None when its screen shows another prompt."""
+    found = next((turn for turn in reversed(past) if turn.began_ms <= now_ms), None)
+    if prompt is None or (found and (found.screen is None or not _differs(found.screen, prompt))):
+        return found
+    return next((turn for turn in reversed(past) if turn.screen == prompt), None)
+
+
+def _differs(screen: str, prompt: str) -> bool:
+    return screen.rpartition(":")[0] != prompt.rpartition(":")[0]
 
 
 def event_of(server: str | None, target: str | None, screen: str | None, turns: int) -> str:
