@@ -14,6 +14,7 @@ from fleettools.services.ledger import Ledger
 
 SEEN_FOR = 75.0  # seconds for which a pane counts as watched; fleet-scrape sends each one every 30 s
 SETTLES = 5.0  # seconds between two looks at what is watched
+FIRST = 1.0  # the same until something was said
 COMES = 20.0  # seconds within which the first look has come through the pipe, however busy the machine
 
 
@@ -129,21 +130,30 @@ class Watched:
 
     def __init__(self, outlet: Outlet, alerts: Callable[[], bool], messages: Messages) -> None:
         self._outlet, self._alerts, self._messages = outlet, alerts, messages
-        self._due = clock.monotonic() + SETTLES
+        self._due = clock.monotonic() + FIRST
         self._empty_until = clock.monotonic() + COMES
         self._summary = ""
         self._faults: list[str] = []
+        self._arrived = 0
 
     def faults(self) -> list[str]:
         """Why nobody would hear of a failure."""
         return watched.faults(self._outlet.seats(), self._alerts())
 
+    def wait(self) -> float:
+        """Seconds until it is time to look."""
+        return max(0.0, self._due - clock.monotonic())
+
     def look(self) -> None:
         """Say what has changed, when it is time to look."""
-        if clock.monotonic() < self._due:
+        if self.wait() > 0:
             return
-        self._due = clock.monotonic() + SETTLES
-        if not self._outlet.seats() and clock.monotonic() < self._empty_until:
+        known, arrived = bool(self._summary or self._faults), len(self._outlet.seats())
+        self._due = clock.monotonic() + (SETTLES if known else FIRST)
+        if not arrived and clock.monotonic() < self._empty_until:
+            return
+        if not known and arrived != self._arrived:  # the first ones are still coming in
+            self._arrived = arrived
             return
         faults, summary = self.faults(), watched.summary(self._outlet.seats())
         for text in faults:

@@ -56,7 +56,7 @@ def _watch(
             bell.reload = False
             if _reload(setting):
                 return None
-        chunk = pipe.wait(bell, sys.stdout.fileno(), patience)
+        chunk = pipe.wait(bell, sys.stdout.fileno(), min(patience, watched.wait()))
         supervisor.tell("WATCHDOG=1")
         if chunk:
             work.outlet.take(chunk)
