@@ -365,13 +365,33 @@ def test_a_look_of_a_profile_is_judged_as_an_agents_file_is(text: str, outcome: 
 
 MADE_UP = Look(
     name="any",
-    prompts=[Prompt(head="> (.*)")],
+    prompts=[Prompt(head="> (.*)", starts=["> "])],
     composer=ComposerLook(frames=["rules"], glyph=">"),
     items={"error": ["✕ "], "own": ["• "], "reply": ["◆ "], "tool": [r"\$ "]},
     retrying=["trying again"],
 )
 LONG_DAY = [
-    *("> one", "", "◆ One.", "", "> two", "", "◆ A", "", "◆ B", "", "$ c", "", "◆ D", ""),
+    *(
+        "a banner",
+        "",
+        "",
+        "> zero",
+        "",
+        "> one",
+        "",
+        "◆ One.",
+        "",
+        "> two",
+        "",
+        "◆ A",
+        "",
+        "◆ B",
+        "",
+        "$ c",
+        "",
+        "◆ D",
+        "",
+    ),
     *("✕ 529 overloaded, resets in 3 hours", "", "─" * 30, "> ", "─" * 30),
 ]
 
@@ -386,11 +406,11 @@ def test_explain_says_what_was_judged_and_what_came_of_it() -> None:
         "rule any: 529",
         "cause quota",
         "resets at 2026-11-30T05:00:00.000Z",
-        "composer rows 17 to 19; last prompt row 5",
-        "item reply, row 9: ◆ B",
-        "item tool, row 11: $ c",
-        "item reply, row 13: ◆ D",
-        "item error, row 15: ✕ 529 overloaded, resets in 3 hours",
+        "composer rows 22 to 24; last prompt row 10",
+        "item reply, row 14: ◆ B",
+        "item tool, row 16: $ c",
+        "item reply, row 18: ◆ D",
+        "item error, row 20: ✕ 529 overloaded, resets in 3 hours",
         "profiles.p.errorPattern ran out of its time",
     ]
 
