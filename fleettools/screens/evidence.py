@@ -346,8 +346,9 @@ def _confirmed(phrases: list[str], run: list[Item]) -> bool:
 def is_talk(text: str, own: bool) -> bool:
     """Whether somebody talks about an error; an agent's own messages may do so in other words."""
     lower = f" {text.lower()} "
+    said = lower.rpartition(" · ")[0] or lower  # what an agent tells a person to do, behind its own dot, is no talk
     for words in () if own else _TALK:  # asked of every candidate; a generator costs more than the search
-        if words in lower:
+        if words in said:
             return True
     return bool(compiled(_PROSE).search(lower[:120]))
 

@@ -283,6 +283,8 @@ def test_an_item_with_the_glyph_of_a_reply_is_no_end_of_the_reply_above_it() -> 
 def test_what_follows_a_code_is_a_message_and_no_talk_about_it() -> None:
     message = "⏺ API Error: 400 The response was filtered due to the rules of the gateway."
     assert verdict("claude", drawing._on("claude", [message])).outcome == "backend_error"
+    mending = "⏺ Your apiKeyHelper script is failing · Fix the script"
+    assert verdict("claude", drawing._on("claude", [mending])).outcome == "backend_error"
     talk = "⏺ API Error: 400 was what the log ended with."
     assert verdict("claude", drawing._on("claude", [talk])).outcome == "completed"
 
