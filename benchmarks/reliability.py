@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import cron
 import kills
+import stretch
 from fleet import PATIENCE
 from sandbox import ROOT, wait_for
 
@@ -174,6 +175,7 @@ TRIED: dict[str, tuple[str, int, Callable[[int], str]]] = {
     "second": ("fleetd started at once on one store and tmux server", 20, refused),
     "left": ("fleetd killed (KILL) within 2 s of its start", 50, left_behind),
     "full": ("outages while neither the journal nor standard error can be written", 10, full),
+    "stretch": ("sample screens with a row stretched to 50 KB, 1 MB and 6 MB", 20, stretch.worst),
     "fuzz": ("records changed at random, through five filters", 3000, fuzzed),
 }  # fmt: skip
 

@@ -40,6 +40,7 @@ class Screen:
             self.frame = None  # the field of a dialog, if anything
         self.end = self._end()
         self.failure: Item | None = None
+        self.earned_row: int | None = None  # of the first thing that the model did, once evidence has looked for it
         self.margin: int | None = None
         self.asked = self._all_asked()
         commanded = "/" in [asked.text[:1] for asked in self.asked]

@@ -198,15 +198,25 @@ def is_marked(screen: Screen) -> bool:
     return last in ("done", "end")
 
 
-def is_earned(screen: Screen, items: list[Item]) -> bool:
-    """Whether the model did something among these items: said something, or called a tool."""
-    bare = screen.look.bare_replies or not screen.look.items.get("reply") or not screen.prompts
-    return any(
-        item.kind in MODELS
-        or (item.kind in ("plain", "error") and bare and not screen.burns(item))
-        or (item.kind == "error" and _is_printed(screen, item))
-        for item in items
-    )
+def is_earned(screen: Screen) -> bool:
+    """Whether the model did something below the prompt: said something, or called a tool."""
+    return _earned_row(screen) < len(screen.lines)
+
+
+def _earned_row(screen: Screen) -> int:
+    """The row of the first item that the model did, past the last row without one."""
+    if screen.earned_row is None:  # asked of every remark of a run: a thousand of them are looked at once
+        look = screen.look
+        bare = look.bare_replies or not look.items.get("reply") or not screen.prompts
+        done = (item.row for item in screen.telling if _is_the_models(screen, item, bare))
+        screen.earned_row = next(done, len(screen.lines))
+    return screen.earned_row
+
+
+def _is_the_models(screen: Screen, item: Item, bare: bool) -> bool:
+    if item.kind in ("plain", "error") and bare and not screen.burns(item):
+        return True
+    return item.kind in MODELS or (item.kind == "error" and _is_printed(screen, item))
 
 
 def failing(screen: Screen, notes: list[str] | None = None) -> list[Item]:
@@ -217,14 +227,14 @@ def failing(screen: Screen, notes: list[str] | None = None) -> list[Item]:
         at -= 1
     trailing: list[Item] = []
     if screen.look.tail:
-        while at > 0 and items[at].kind == "plain" and sign_of(screen, items, at) is None:
+        while at > 0 and items[at].kind == "plain" and sign_of(screen, items[at]) is None:
             trailing.append(items[at])
             at -= 1
-        if at < 0 or sign_of(screen, items, at) is None:
+        if at < 0 or sign_of(screen, items[at]) is None:
             return []
     run: list[Item] = []
     doubt: Doubt | None = None
-    while at >= 0 and (sign := sign_of(screen, items, at)) is not None:
+    while at >= 0 and (sign := sign_of(screen, items[at])) is not None:
         if run and items[at].kind == "notice":
             break  # a remark above a failure is none of it
         doubt = doubt_of(Candidate(screen, items, at, sign))
@@ -251,32 +261,32 @@ def _note(notes: list[str] | None, item: Item, why: str) -> None:
         notes.append(f"{_shown(item)}: {why}")
 
 
-def sign_of(screen: Screen, items: list[Item], at: int) -> Sign | None:
+def sign_of(screen: Screen, item: Item) -> Sign | None:
     """What speaks for an item as a failure of the agent's own, None when nothing does."""
-    item, look = items[at], screen.look
+    look = screen.look
     if item.kind == "error":
         return Sign.PLACE
     if item.kind not in ("own", "reply", "plain", "notice"):
         return None
-    if item.kind == "notice" and not _is_alone(screen, items, at):
+    if item.kind == "notice" and not _is_alone(screen, item):
         return None
     if look.begins(item.opening) or (item.kind == "own" and look.begins(item.first)):
         return Sign.WORDS
     if (item.kind in ("own", "plain") or (item.kind == "reply" and look.fails_as_reply)) and screen.burns(item):
         sign: Sign | None = Sign.COLOUR
     else:
-        sign = _told(screen, items, at)
+        sign = _told(screen, item)
     return None if sign and is_aside(look, item) else sign
 
 
-def _is_alone(screen: Screen, items: list[Item], at: int) -> bool:
+def _is_alone(screen: Screen, item: Item) -> bool:
     """Whether nothing of the model's stands between the prompt and an item."""
-    return bool(screen.prompts) and not is_earned(screen, items[:at])
+    return bool(screen.prompts) and item.row <= _earned_row(screen)
 
 
-def _told(screen: Screen, items: list[Item], at: int) -> Sign | None:
+def _told(screen: Screen, item: Item) -> Sign | None:
     """What an item's text says for it, where neither its place nor its colour does."""
-    item, look = items[at], screen.look
+    look = screen.look
     if item.kind == "reply" and not look.fails_as_reply:
         return None
     if item.kind in ("reply", "plain") and screen.coloured and screen.colourful:
@@ -290,7 +300,7 @@ def _told(screen: Screen, items: list[Item], at: int) -> Sign | None:
         return None if item.kind == "reply" and text.startswith("{") else Sign.BODY  # a model may answer with JSON
     if item.kind == "reply" or (item.kind == "own" and compiled(_RESETS).match(text)):
         return Sign.WORDS if _is_addressed(screen, item) else None
-    alone = _is_alone(screen, items, at)
+    alone = _is_alone(screen, item)
     if alone and (code or (item.kind == "own" and compiled(_WHEN).search(text))):
         return Sign.BODY
     known = alone and item.kind == "notice" and causes.rule_of(look, text, (True, True))
@@ -318,10 +328,10 @@ def _is_remark(screen: Screen, items: list[Item], at: int) -> bool:
     """Whether an item neither ends a turn nor is the model's: what a failure may stand above."""
     item = items[at]
     if item.kind == "notice":
-        return sign_of(screen, items, at) is None
+        return sign_of(screen, items[at]) is None
     glyph = screen.lines[item.row][: item.column].strip()
     if item.kind == "own" or (item.kind == "plain" and glyph and not screen.look.bare_replies):
-        return sign_of(screen, items, at) is None
+        return sign_of(screen, items[at]) is None
     return False
 
 
@@ -367,7 +377,7 @@ def near_misses(screen: Screen) -> list[str]:
     items = screen.telling
     for at, item in list(enumerate(items))[-4:]:
         rule = causes.rule_of(screen.look, item.text, (True, True))
-        if rule is None or sign_of(screen, items, at) is not None:
+        if rule is None or sign_of(screen, items[at]) is not None:
             continue
         known = item.kind in ("tool", "notice", "done", "end", "stop")
         why = f"this is a {item.kind}" if known else "it does not begin with it"

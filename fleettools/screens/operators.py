@@ -67,7 +67,7 @@ def _against(case: Case, items: list[Item], at: int, hit: Hit) -> str:
         return "these are the model's words"
     if item.kind != "error" and evidence.is_aside(screen.look, item):
         return "it is about something else than the turn"
-    sign = evidence.sign_of(screen, items, at)
+    sign = evidence.sign_of(screen, items[at])
     if sign is None and item.kind not in _SPEAKING and (hit.number or hit.column > item.column):
         return "it does not begin with that"
     sign = sign or Sign.WORDS

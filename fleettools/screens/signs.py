@@ -247,7 +247,7 @@ def unearned(case: Case) -> Outcome | None:
     screen, shown = case.screen, case.screen.telling
     if _is_strange(screen, shown):
         return Outcome("stale", "nothing on the screen is the agent's", shown[-1].lines[0])
-    if evidence.is_earned(screen, shown) or any(item.kind in ("end", "done") for item in screen.items):
+    if evidence.is_earned(screen) or any(item.kind in ("end", "done") for item in screen.items):
         return None
     line = shown[-1].lines[0] if shown else ""
     if not screen.prompts:

@@ -26,7 +26,7 @@ def inked(line: str, code: str) -> str:
 def sign(*lines: str, **more: Any) -> Sign | None:
     """What speaks for the last item."""
     screen = screen_of(*lines, **more)
-    return evidence.sign_of(screen, screen.telling, len(screen.telling) - 1)
+    return evidence.sign_of(screen, screen.telling[-1])
 
 
 def doubt(*lines: str, seen_as: Sign = Sign.PLACE, **more: Any) -> Doubt | None:
