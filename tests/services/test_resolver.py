@@ -206,3 +206,27 @@ def test_two_hundred_turns_late_doubled_and_out_of_order_are_two_hundred_events(
     settled = {ticket.id: (ticket.by, ticket.event) for _, ticket in read_all(fleet.store, "ticket/", TicketState)}
     assert settled == {turn.ticket: ("verdict", turn.ticket) for turn in all_turns if turn.ticket}
     assert fleet.said.lines == []
+
+
+def test_two_hundred_turns_in_any_order_at_all_are_two_hundred_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of a pane of its own, its words and looks doubled and shuffled among those of all others."""
+    chance, fleet = random.Random(5), Fleet(tmp_path / "state.db", monkeypatch)
+    stream: list[Callable[[Fleet], Iterable[bytes]]] = []
+    for pane in range(200):
+        turn = Turn(f"%{pane}", 0, 0, 0.5, chance.choice([None, "p"]), None)
+        stream += [
+            look(turn, "backend_error", 0.8),
+            word(turn, "begin", 0, False),
+            word(turn, "failure", 0.5, False),
+        ] * 2
+    chance.shuffle(stream)
+    fleet.seconds = 30
+    made = [record for what in stream for record in fleet.counted(what(fleet))]
+    ended = [one for one in made if one["type"] == "verdict" and one["outcome"] in records.ENDINGS]
+    assert len({one["event"] for one in ended}) == len({one["target"] for one in ended}) == 200
+    assert all(one["resolved"] for one in ended)
+    state = read(fleet.store, credential_key("team"), CredentialState)
+    assert state is not None and len(state.pending) == 200
+    assert {one["cause"] for one in {one["target"]: one for one in ended}.values()} == {"overload"}
