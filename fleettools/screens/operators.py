@@ -3,7 +3,7 @@
 from fleettools import records
 from fleettools.screens import causes, evidence
 from fleettools.screens.case import Case, Outcome
-from fleettools.screens.evidence import Candidate, Doubt, Sign
+from fleettools.screens.doubts import Candidate, Doubt, Sign, doubt_of
 from fleettools.screens.items import Item
 from fleettools.screens.patterns import Hit, Own
 
@@ -71,5 +71,5 @@ def _against(case: Case, items: list[Item], at: int, hit: Hit) -> str:
     if sign is None and item.kind not in _SPEAKING and (hit.number or hit.column > item.column):
         return "it does not begin with that"
     sign = sign or Sign.WORDS
-    doubt = evidence.doubt_of(Candidate(screen, items, at, sign))
+    doubt = doubt_of(Candidate(screen, items, at, sign))
     return "" if doubt in (None, Doubt.RETRY) else doubt.value

@@ -8,10 +8,7 @@ import pytest
 
 from fleettools import records
 from fleettools.adapters import agentfiles
-from fleettools.screens import evidence
 from fleettools.screens.agentdata import Wordings
-from fleettools.screens.blocks import Screen
-from fleettools.screens.evidence import DOUBTS, Candidate, Doubt, Sign
 from fleettools.screens.judge import judge
 from fleettools.screens.look import Look
 from fleettools.screens.patterns import Rules
@@ -185,41 +182,6 @@ def test_without_any_wording_nine_screens_of_ten_are_right_and_none_is_a_false_a
             alarms.append(case["file"])
     assert not alarms
     assert right / count >= 0.9
-
-
-# Rule beside each doubt; what is drawn below the prompt of the agent's sample.
-DOUBTED = {
-    Doubt.RETRY: ("codex", ["■ stream lost, retrying in 5s"]),
-    Doubt.PARAGRAPHS: ("claude", ["⏺ API Error: 529 Overloaded", "", "  The log holds nothing else."]),
-    Doubt.TALK: ("claude", ["⏺ API Error: 529 is what the log ends with"]),
-    Doubt.TOOL: ("copilot", [" ✗ Edit src/a.cs", "   └ no such file"]),
-    Doubt.INTRODUCED: ("claude", ["⏺ The last line is:", "  ⎿  You've hit your session limit"]),
-    Doubt.END_OF_REPLY: ("amp", ["  The job failed.", "", "  Error: 529 Overloaded"]),
-    Doubt.COLOUR: ("claude", [f"{inked('⏺ API Error: 529 Overloaded', '38;5;153')}", inked("x", RED)][:1]),
-    Doubt.PRINTED_AGAIN: ("codex", ["codex", "Done.", "tokens used", "1,234", "again", "ERROR: 529"]),
-}
-
-
-@pytest.mark.parametrize("doubt", list(Doubt), ids=lambda doubt: doubt.value)
-def test_each_doubt_keeps_an_item_from_being_a_failure(doubt: Doubt) -> None:
-    agent, lines = DOUBTED[doubt]
-    text = drawing._on(agent, lines)
-    if agent == "codex" and doubt is Doubt.PRINTED_AGAIN:
-        text = "\n".join(["OpenAI Codex v0.1", "user", "go", *lines])
-    screen = Screen(inked("red", RED) + "\n" + text if "\x1b" in text else text, look_of(agent))
-    notes: list[str] = []
-    assert evidence.failing(screen, notes) == []
-    assert any(note.endswith(doubt.value) for note in notes), (notes, [item.kind for item in screen.telling])
-
-
-def test_the_doubts_are_all_asked_and_each_has_a_reason() -> None:
-    assert [doubt for doubt, _ in DOUBTS] == list(Doubt)
-
-
-def test_no_doubt_is_raised_about_a_plain_failure() -> None:
-    screen = Screen(drawing.failure("codex", "HTTP 503"), look_of("codex"))
-    case = Candidate(screen, screen.telling, len(screen.telling) - 1, Sign.PLACE)
-    assert evidence.doubt_of(case) is None
 
 
 # Rule: a failure known by place or colour alone has the pattern `place`, and is not proved at once; a code names it.

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from fleettools.screens import evidence
+from fleettools.screens import doubts, evidence
 from fleettools.screens.blocks import Screen
-from fleettools.screens.evidence import Candidate, Doubt, Sign
+from fleettools.screens.doubts import Candidate, Doubt, Sign
 from fleettools.screens.look import Look, Prompt
 
 ITEMS = {"error": ["✕ "], "own": ["• "], "reply": ["◆ "], "tool": ["\\$ "], "done": ["─ "]}
@@ -32,7 +32,7 @@ def sign(*lines: str, **more: Any) -> Sign | None:
 def doubt(*lines: str, seen_as: Sign = Sign.PLACE, **more: Any) -> Doubt | None:
     """What speaks against the last item."""
     screen = screen_of(*lines, **more)
-    return evidence.doubt_of(Candidate(screen, screen.telling, len(screen.telling) - 1, seen_as))
+    return doubts.doubt_of(Candidate(screen, screen.telling, len(screen.telling) - 1, seen_as))
 
 
 def failed(*lines: str, notes: list[str] | None = None, **more: Any) -> list[str]:
@@ -89,7 +89,7 @@ def test_alone_below_the_prompt_an_own_line_is_a_failure_by(line: str, found: Si
 # Rule: what a sentence says behind its 120th letter is not looked at.
 @pytest.mark.parametrize(("letters", "talk"), [(105, True), (106, False)])
 def test_whether_somebody_talks_about_an_error_is_told_by_how_it_begins(letters: int, talk: bool) -> None:
-    assert evidence.is_talk("x" * letters + " credits means", own=True) is talk
+    assert doubts.is_talk("x" * letters + " credits means", own=True) is talk
 
 
 UNENDED = {kind: heads for kind, heads in ITEMS.items() if kind != "done"}
