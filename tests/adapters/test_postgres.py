@@ -76,7 +76,7 @@ def test_the_password_is_in_no_message(url: str) -> None:
 
 def test_a_missing_driver_is_said_with_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(Unavailable, match=r"pip install 'fleettools\[postgres\]'"):
+    with pytest.raises(Unavailable, match=r"pip install 'psycopg\[binary\]', or pipx inject fleettools"):
         PostgresStore("postgresql://x@/x", print)
 
 
