@@ -66,6 +66,11 @@ def main(ctx: Context, paths: tuple[str, ...]) -> Exit:
         raise BadInput(
             "holds no screens", "name a folder with an index.jsonl or <agent>/<outcome>--<what>.txt", paths[0]
         )
+    wrong = sum(bool(result.wrong) for result in scored)
+    if ctx.json:
+        ctx.out.write(b"".join(msgspec.json.encode(_object(result)) + b"\n" for result in [*scored, *listed]))
+        ctx.out.flush()
+        return Exit.NO if wrong else Exit.OK
     _print(ctx, _table(scored))
     for result in scored:
         if result.wrong:
@@ -74,7 +79,6 @@ def main(ctx: Context, paths: tuple[str, ...]) -> Exit:
                 _print(ctx, _details(result))
     if listed:
         _print(ctx, [f"not scored: {result.case.file}: {result.verdict.outcome}" for result in listed])
-    wrong = sum(bool(result.wrong) for result in scored)
     _print(ctx, [f"{len(scored)} screens, {wrong} wrong, {_count(scored, _is_alarm)} false alarms"])
     ctx.out.flush()
     return Exit.NO if wrong else Exit.OK
@@ -192,6 +196,15 @@ def _table(scored: list[Result]) -> list[str]:
         missed, alarms = _count(part, _is_miss), _count(part, _is_alarm)
         table.append(f"{agent:<10} {outcome:<14} {len(part):>7} {right:>6} {missed:>6} {alarms:>6}")
     return table
+
+
+def _object(result: Result) -> dict[str, object]:
+    """A case for a program: what is right, what was judged, and what differs; `right` null where nobody says."""
+    case, verdict = result.case, result.verdict
+    return {
+        "file": case.file, "agent": case.agent, "right": case.outcome, "outcome": verdict.outcome,
+        "cause": verdict.cause, "reason": verdict.reason, "wrong": result.wrong or None, "alarm": _is_alarm(result),
+    }  # fmt: skip
 
 
 def _details(result: Result) -> list[str]:

@@ -78,7 +78,7 @@ def failing(screen: Screen, notes: list[str] | None = None) -> list[Item]:
     """The items at the block's end that are the agent's own failure, last first; empty when there is none."""
     items = [item for item in screen.telling if item.kind != "busy"]
     at = len(items) - 1
-    while at > 0 and _is_remark(screen, items, at):
+    while at > 0 and _is_remark(screen, items[at]):
         at -= 1
     trailing: list[Item] = []
     if screen.look.tail:
@@ -179,15 +179,9 @@ def addresses(text: str) -> bool:
     return bool(compiled(_ADDRESSED).match(text))
 
 
-def _is_remark(screen: Screen, items: list[Item], at: int) -> bool:
+def _is_remark(screen: Screen, item: Item) -> bool:
     """Whether an item neither ends a turn nor is the model's: what a failure may stand above."""
-    item = items[at]
-    if item.kind == "notice":
-        return sign_of(screen, items[at]) is None
-    glyph = screen.lines[item.row][: item.column].strip()
-    if item.kind == "own" or (item.kind == "plain" and glyph and not screen.look.bare_replies):
-        return sign_of(screen, items[at]) is None
-    return False
+    return item.kind in ("notice", "own") and sign_of(screen, item) is None
 
 
 def is_aside(look: Look, item: Item) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from fleettools import records
 from fleettools.config import Config
-from fleettools.errors import NotNow, Unavailable
+from fleettools.errors import NotNow, Unavailable, Unknown
 from fleettools.moments import Moment
 from fleettools.policy.accounts import resuming
 from fleettools.policy.accounts.credential import CREDENTIALS, CredentialState, credential_key
@@ -78,10 +78,12 @@ class Resumer:
         self._forced: str | None = None  # by a dry run, which keeps nothing
 
     def begin(self, credential: str) -> None:
-        """Begin a round of a credential's last period, however long ago it ended; raises NotNow when there is none."""
+        """Begin a round of a credential's last period, however long ago that ended; raises NotNow, Unknown."""
         now = self._doors.now()
         key = credential_key(credential)
         known = read(self._doors.store, key, CredentialState)
+        if known is None and credential not in map(self._config.credential_of, self._config.profiles):
+            raise Unknown(f"{credential}: nobody spends it", "name a credential that fleet-profiles shows")
         if known is None or (known.cool_off is None and known.quarantine is None):
             raise NotNow(f"{credential} has had no cool-off or quarantine", "fleet-profiles shows what is known of it")
         self._forced = credential

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 from fleettools import records
-from fleettools.errors import BadConfig, FleetError, NotNow, UsageError
+from fleettools.errors import BadConfig, FleetError, NotNow, Unknown, UsageError
 from fleettools.seen import Once
 from fleettools.services.delivery.loop import in_background
 from fleettools.services.ports import Messages
@@ -74,7 +74,7 @@ class Rounds:
             except BaseException as error:
                 if (
                     not isinstance(error, FleetError)
-                    or isinstance(error, BadConfig | NotNow | UsageError)
+                    or isinstance(error, BadConfig | NotNow | Unknown | UsageError)
                     or resumer is None
                 ):
                     self._fatal = error

@@ -89,3 +89,14 @@ def test_a_broken_index_or_an_empty_folder_is_bad_input(tmp_path: Path) -> None:
     (tmp_path / "index.jsonl").write_text("{}\n")
     done = run(tmp_path, ".")
     assert done.returncode == 65 and "index.jsonl:1" in done.stderr
+
+
+def test_json_gives_an_object_for_each_screen(tmp_path: Path) -> None:
+    (tmp_path / "claude").mkdir()
+    (tmp_path / "claude" / "completed--x.txt").write_text(OVERLOADED)
+    (tmp_path / "claude" / "unlabelled.txt").write_text(OVERLOADED)
+    done = run(tmp_path, "--json", "claude")
+    wrong, unscored = map(json.loads, done.stdout.splitlines())
+    assert (done.returncode, wrong["right"], wrong["outcome"]) == (1, "completed", "backend_error")
+    assert (wrong["wrong"], wrong["alarm"]) == ("backend_error, not completed", True)
+    assert (unscored["right"], unscored["wrong"], unscored["outcome"]) == (None, None, "backend_error")

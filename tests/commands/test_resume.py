@@ -390,6 +390,8 @@ def test_a_person_may_begin_a_round_of_a_period_that_is_long_over(desk: Desk) ->
     assert resume(desk) == []
     assert [record["outcome"] for record in resume(desk, "--now", "team-a")] == ["submitted"]
     assert desk.run("resume", "--now", "team-b", "--wait", "0").status == 75
+    typo = desk.run("resume", "--now", "tema-a", "--wait", "0")
+    assert (typo.status, "tema-a: nobody spends it" in typo.said) == (1, True)
 
 
 def test_what_is_read_passes_through(desk: Desk) -> None:
