@@ -1,16 +1,12 @@
 """fleet-correlate: count backend errors and exhaustion per credential, and say when they are an incident."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fleettools.cli import Context, command, files, state
 from fleettools.errors import Exit
-
-if TYPE_CHECKING:
-    from fleettools.config import Config
-    from fleettools.policy.accounts.testimony import Rules
 
 TICK = 10.0  # seconds between two looks for what has ended, or stands unannounced
 
@@ -55,12 +51,12 @@ def main(
     from fleettools.adapters import clock
     from fleettools.adapters.lines import Input, pump
     from fleettools.adapters.memory import MemoryStore
-    from fleettools.services.correlator import Correlator
+    from fleettools.services.correlator import Correlator, rules
 
     config, store = ctx.config(), ctx.store(state_url, patient=True)
-    rules = _rules(config, threshold, window, cool_off)
     replay = isinstance(store, MemoryStore)
-    correlator = Correlator(store, config, rules, ctx.messages, clock, ctx.out.flush, replay)
+    numbers = rules(config, threshold, window, cool_off)
+    correlator = Correlator(store, config, numbers, ctx.messages, clock, ctx.out.flush, replay)
     for line in correlator.at_start(daemon):
         ctx.out.write(line)
     source = Input(files, ctx.out, ctx.messages, tick=TICK)
@@ -70,22 +66,6 @@ def main(
         ctx.out.write(line)
     ctx.out.flush()
     return status
-
-
-def _rules(config: "Config", threshold: int | None, window: float | None, cool_off: float | None) -> "Rules":
-    from fleettools.policy.accounts.testimony import Rules
-
-    outage = config.outage
-    return Rules(
-        threshold=outage.threshold if threshold is None else threshold,
-        window_ms=round(1000 * (outage.window_seconds if window is None else window)),
-        cool_off_ms=round(1000 * (outage.cool_off_seconds if cool_off is None else cool_off)),
-        growth=outage.growth,
-        max_cool_off_ms=round(1000 * outage.max_cool_off_seconds),
-        cooldown_ms=round(1000 * config.quarantine_cooldown_seconds),
-        count_retries_from=outage.count_retries_from,
-        ignore_causes=frozenset(outage.ignore_causes),
-    )
 
 
 if __name__ == "__main__":

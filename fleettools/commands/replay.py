@@ -12,8 +12,8 @@ from fleettools.cli import Context, command, complete
 from fleettools.errors import BadInput, Exit
 
 if TYPE_CHECKING:
-    from fleettools.commands.classify import Judge
     from fleettools.records import Verdict
+    from fleettools.services.classifier import Classifier
 
 MINUTE = 60_000
 FAILURES = frozenset({"backend_error", "exhausted", "failed", "retrying"})
@@ -53,14 +53,15 @@ def main(ctx: Context, paths: tuple[str, ...]) -> Exit:
     and title of the look; without one the folder is the agent and the file's name begins with the outcome, as in
     claude/backend_error--overloaded.txt.
     """
-    from fleettools.commands.classify import Judge
+    from fleettools.adapters import agentfiles, clock
+    from fleettools.services.classifier import Classifier
 
-    judge = Judge(ctx)
+    classifier = Classifier(ctx.config(), agentfiles, clock, ctx.messages)
     scored: list[Result] = []
     listed: list[Result] = []
     for path in paths:
         for root, case in _cases(path):
-            result = _judged(judge, root, case)
+            result = _judged(classifier, root, case)
             (listed if "ambiguous" in case.file.split("/")[:-1] or case.outcome is None else scored).append(result)
     if not scored and not listed:
         raise BadInput(
@@ -131,7 +132,7 @@ def _indexed(index: str) -> Iterator[Case]:
                 ) from None
 
 
-def _judged(judge: "Judge", root: str, case: Case) -> Result:
+def _judged(classifier: "Classifier", root: str, case: Case) -> Result:
     from fleettools.adapters import clock
 
     path = os.path.join(root, case.file)
@@ -144,7 +145,7 @@ def _judged(judge: "Judge", root: str, case: Case) -> Result:
         text=_read(path), agent=case.agent, profile=case.profile, tz=case.tz or clock.local_zone(), turn=turn,
         title=case.title, activity=case.activity, **look,
     )  # fmt: skip
-    verdict = judge.verdict(pane)
+    verdict = classifier.verdict(pane)
     return Result(case, verdict, _difference(case, verdict))
 
 

@@ -31,6 +31,23 @@ class Made(NamedTuple):
 Step = Callable[[CredentialState], tuple[CredentialState, list[Made], str]]
 
 
+def rules(
+    config: Config, threshold: int | None = None, window: float | None = None, cool_off: float | None = None
+) -> Rules:
+    """The numbers of the policy: what is given (`window` and `cool_off` in seconds), else what is configured."""
+    outage = config.outage
+    return Rules(
+        threshold=outage.threshold if threshold is None else threshold,
+        window_ms=round(1000 * (outage.window_seconds if window is None else window)),
+        cool_off_ms=round(1000 * (outage.cool_off_seconds if cool_off is None else cool_off)),
+        growth=outage.growth,
+        max_cool_off_ms=round(1000 * outage.max_cool_off_seconds),
+        cooldown_ms=round(1000 * config.quarantine_cooldown_seconds),
+        count_retries_from=outage.count_retries_from,
+        ignore_causes=frozenset(outage.ignore_causes),
+    )
+
+
 class _Dated(msgspec.Struct):
     ts: str | None = None
 

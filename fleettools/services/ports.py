@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from fleettools import records
+from fleettools.config import Config
 from fleettools.errors import Unavailable
 from fleettools.moments import Moment
 from fleettools.policy.foreground import Process
 from fleettools.policy.members import seats
+from fleettools.screens.look import Look
 
 
 class Clock(Protocol):
@@ -55,6 +57,19 @@ class Messages(Protocol):
 
     def debug(self, text: object) -> None:
         """What helps to find a mistake."""
+
+
+class AgentFiles(Protocol):
+    """How agents draw, as the module `adapters.agentfiles` reads it; `folder` holds a person's own files."""
+
+    def names(self, folder: str | None = None) -> list[str]:
+        """The names of the agents that are described."""
+
+    def load(self, agent: str, folder: str | None = None) -> Look | None:
+        """The look of an agent, None when no file describes it; raises BadConfig naming a file that is wrong."""
+
+    def of(self, config: Config, profile: str | None, agent: str | None) -> Look | None:
+        """The look of who runs on a profile: the one that the profile describes, else its agent's; None without."""
 
 
 class Place(Protocol):
