@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from fleettools.errors import NoPane, NoServer, Silent, Unavailable, Unusable
+from fleettools.errors import NoPane, NoServer, Silent, TmuxError, Unusable
 
 TIMEOUT = 4.0
 OLDEST = (3, 2)
@@ -84,7 +84,7 @@ _CONTROLS = dict.fromkeys(range(32), "?")
 class Tmux:
     """One tmux server, by socket `path` or `name`, else $FLEET_TMUX_SOCKET, else the server we are in, else tmux's own.
 
-    Every method raises NoServer, Silent or another Unavailable that names the socket and the mend.
+    Every method raises NoServer, Silent or another TmuxError that names the socket and the mend.
     """
 
     def __init__(self, path: str | None = None, name: str | None = None, timeout: float = TIMEOUT) -> None:
@@ -104,7 +104,7 @@ class Tmux:
         self.environment = {k: v for k, v in os.environ.items() if k not in ("TMUX", "TMUX_PANE", "LC_ALL")}
         self.environment["LC_ALL"] = "C.UTF-8"
 
-    def error(self, what: str, mend: str = "", kind: type[Unavailable] = Unavailable) -> Unavailable:
+    def error(self, what: str, mend: str = "", kind: type[TmuxError] = TmuxError) -> TmuxError:
         """An error about this server, its socket first."""
         return kind(what, mend, f"tmux on {self.socket}")
 
@@ -161,7 +161,7 @@ class Tmux:
         return f"{self.host}:{path if os.path.isabs(path) else self.socket}:{pid}"
 
     def panes(self, commands: bool = True) -> list[PaneRow]:
-        """Every pane of the server, each once; raises Unavailable when tmux answers in another shape.
+        """Every pane of the server, each once; raises TmuxError when tmux answers in another shape.
 
         Without `commands` that column is empty: tmux looks each one up in /proc, a quarter of the price of the list.
         """
@@ -345,7 +345,7 @@ class Tmux:
             raise self.error(f"no pane {pane}", "its command ended at once", NoPane) from None
         except BaseException:
             # Nothing may run that its caller does not know of.
-            with suppress(Unavailable):
+            with suppress(TmuxError):
                 self.kill_pane(pane)
             raise
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 from fleettools import records
 from fleettools.config import Config
-from fleettools.errors import Unavailable
+from fleettools.errors import TmuxError
 from fleettools.moments import Moment
 from fleettools.policy.foreground import Process
 from fleettools.policy.members import seats
@@ -131,14 +131,14 @@ class Shown(Protocol):
 
 
 class Panes(Protocol):
-    """One tmux server, to be read. Every method raises NoServer, Silent or another Unavailable that says the mend."""
+    """One tmux server, to be read. Every method raises NoServer, Silent or another TmuxError that says the mend."""
 
     @property
     def host(self) -> str: ...
     @property
     def socket(self) -> str: ...
 
-    def error(self, what: str, mend: str = "", kind: type[Unavailable] = Unavailable) -> Unavailable:
+    def error(self, what: str, mend: str = "", kind: type[TmuxError] = TmuxError) -> TmuxError:
         """An error about this server."""
 
     def server(self) -> str:
@@ -186,6 +186,39 @@ class Keys(Panes, Protocol):
 
     def enter(self, row: PaneRow) -> bool:
         """Press Enter there, likewise."""
+
+
+class Windows(Keys, Protocol):
+    """One tmux server, in which panes are opened and ended, too. New ones get `options`; `env` may be secret."""
+
+    def new_window(
+        self,
+        command: str,
+        *,
+        name: str | None = None,
+        session: str | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> PaneRow:
+        """Open a window that runs a shell command; raises NoPane when it has ended already."""
+
+    def split_window(
+        self,
+        pane: str,
+        command: str,
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> PaneRow:
+        """Open a pane beside another that runs a shell command; raises NoPane."""
+
+    def unset_options(self, pane: str, names: Iterable[str]) -> None:
+        """Take user options off the pane itself; raises NoPane."""
+
+    def kill_pane(self, pane: str) -> None:
+        """End the pane and what runs in it; raises NoPane."""
 
 
 class Terminals(Protocol):

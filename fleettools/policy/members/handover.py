@@ -1,26 +1,48 @@
 """A prompt on its way to a member: whether it may be sent, the turn that its ticket begins, and a reply to it."""
 
+from typing import NamedTuple
+
 import msgspec
 
+from fleettools import moments
 from fleettools.policy.members import turns
 from fleettools.policy.members.roster import FAILED, Attempt, MemberState, entered
 from fleettools.policy.members.turns import TurnState
 
 
-def may_be_sent(member: MemberState | None, now_ms: int) -> str:
-    """Why no prompt may be delivered to a member, empty when one may."""
+class Hindrance(NamedTuple):
+    """Why no prompt may be delivered to a member: in a word for programs, and the rest of a sentence on it.
+
+    `seconds`: in how many of them it may be otherwise, None where waiting changes nothing.
+    """
+
+    code: str
+    words: str
+    seconds: int | None = None
+
+
+def hindrance(member: MemberState | None, now_ms: int) -> Hindrance | None:
+    """Why no prompt may be delivered to a member, None when one may."""
     if member is None or member.state == "released":
-        return "is no member of the fleet"
+        return Hindrance("unknown_target", "is no member of the fleet")
     if member.gone:
-        return "has lost its pane"
+        return Hindrance("gone", "has lost its pane")
     if member.state in FAILED:
-        return f"has failed ({member.failure_reason}); start a new turn in its pane to reinstate it"
+        why = f"has failed ({member.failure_reason}); start a new turn in its pane to reinstate it"
+        return Hindrance("failed", why)
     if member.state == "blocked":
-        return "is asking a person something"
+        return Hindrance("asks", "is asking a person something")
     turn = member.turn
     if turn and turn.delivered_at_ms and turn.proven_ms is None and now_ms < turn.began_ms + turns.DELIVERY_MS:
-        return "is being sent another prompt"
-    return ""
+        left = moments.seconds(turn.began_ms + turns.DELIVERY_MS - now_ms)
+        return Hindrance("busy", "is being sent another prompt", left)
+    return None
+
+
+def may_be_sent(member: MemberState | None, now_ms: int) -> str:
+    """The words of what hinders a delivery to a member, empty when nothing does."""
+    found = hindrance(member, now_ms)
+    return found.words if found else ""
 
 
 def may_be_resumed(member: MemberState | None, event: str, now_ms: int) -> str:

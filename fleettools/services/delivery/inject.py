@@ -132,15 +132,29 @@ def refusal(row: PaneRow) -> str:
     return ""
 
 
+UNREADY = {
+    "busy": "its agent is at work",
+    "draft": "somebody's draft stands in its composer",
+    "asks": "its agent asks a question",
+    "no_composer": "no composer is to be seen",
+    "hidden": "something hides what its agent is at",
+}
+
+
 def unready(sight: Sight) -> str:
     """Why not now, "" when a text would be taken as an answer or a new prompt."""
+    return UNREADY.get(_unready(sight), "")
+
+
+def _unready(sight: Sight) -> str:
+    """The key of UNREADY that holds for it, "" for none."""
     if sight.at_work:
-        return "its agent is at work"
+        return "busy"
     if sight.composer == "draft":
-        return "somebody's draft stands in its composer"
+        return "draft"
     if sight.composer == "absent":
-        return "its agent asks a question" if sight.asks else "no composer is to be seen"
-    return "something hides what its agent is at" if sight.verdict.outcome == "stale" else ""
+        return "asks" if sight.asks else "no_composer"
+    return "hidden" if sight.verdict.outcome == "stale" else ""
 
 
 def deliver(site: Site, text: str, token: str | None, step: Step = lambda _: True) -> Result:
@@ -149,16 +163,8 @@ def deliver(site: Site, text: str, token: str | None, step: Step = lambda _: Tru
     `token` is a word of the text that is shown nowhere else, if it has one. `step` is told each step before it is
     done, and stops it by False. Raises Unavailable only as long as nothing can have been typed.
     """
-    reason = site.hindrance() or unready(first := site.see())
-    if not reason:
-        inferred = first.verdict.proved is False
-        site.pause(BETWEEN_INFERRED if inferred else BETWEEN_LOOKS)
-        second = site.see()
-        reason = unready(second)
-        if not reason and inferred and second.verdict.block != first.verdict.block:
-            reason = "its agent may still be at work: its screen goes on"
-    if reason:
-        return Result(None, reason)
+    if refused := _refused(site):
+        return refused
     if not step("typed"):
         return Result(None, "another process has taken it over")
     try:
@@ -176,6 +182,22 @@ def deliver(site: Site, text: str, token: str | None, step: Step = lambda _: Tru
         return _submit(site, Pasted(text, text, token), step)
     except Unavailable as error:
         return Result("unknown", f"pasted, then: {error.what}")
+
+
+def _refused(site: Site) -> Result | None:
+    """Why nothing is typed there now, by two looks; None when it may be."""
+    if reason := site.hindrance():
+        return Result(None, reason, "not_the_agent")
+    first = site.see()
+    code = _unready(first)
+    if not code:
+        inferred = first.verdict.proved is False
+        site.pause(BETWEEN_INFERRED if inferred else BETWEEN_LOOKS)
+        second = site.see()
+        code = _unready(second)
+        if not code and inferred and second.verdict.block != first.verdict.block:
+            return Result(None, "its agent may still be at work: its screen goes on", "busy")
+    return Result(None, UNREADY[code], code) if code else None
 
 
 def finish(site: Site, left: Pasted, step: Step = lambda _: True) -> Result:

@@ -177,7 +177,7 @@ class Outbox:
     def settle_late(self) -> None:
         """Commit what the store did not take before; raises Unavailable as long as it does not."""
         while self._unsettled:
-            item, (outcome, reason) = self._unsettled[0]
+            item, (outcome, reason, _) = self._unsettled[0]
             assert outcome is not None
             mine = self._change(
                 item, outbox.settle, self.owner.me, outcome, reason, self.now_ms(), self._rules.attempts

@@ -33,13 +33,14 @@ class Sent(NamedTuple):
 class Order(NamedTuple):
     """What a prompt is: its ticket's id ("" for a new one), the failed ticket that it continues, whether it is kept.
 
-    `resumed`: its member has failed, and is prompted again.
+    `resumed`: its member has failed, and is prompted again. `lead`: who is told of its end, None for the member's own.
     """
 
     ticket: str = ""
     again: str | None = None
     resumed: bool = False
     kept: bool = False
+    lead: str | None = None
 
 
 PLAIN = Order()
@@ -47,8 +48,9 @@ PLAIN = Order()
 
 def opened(store: Store, member: MemberState, order: Order, prompt: str, now_ms: int) -> None:
     """Store the ticket of a member's new turn, unless it is there; the one that it continues leads to it."""
+    who = records.who(TicketState, member) | ({"lead": order.lead} if order.lead else {})
     ticket = TicketState(
-        **records.who(TicketState, member), id=order.ticket, event=order.ticket, opened_ms=now_ms, again=order.again,
+        **who, id=order.ticket, event=order.ticket, opened_ms=now_ms, again=order.again,
         prompt=prompt if order.kept and scrubbed(prompt) == prompt else None,
     )  # fmt: skip
     change(store, tickets.ticket_key(ticket.id), TicketState, lambda known: (known or ticket, None))
@@ -81,7 +83,7 @@ class Sending:
         until = self._clock.monotonic() + LEASE_WAIT
         while not self._owner.take(server, target):
             if self._clock.monotonic() >= until:
-                return Sent(None, False, Result(None, "another process types there"))
+                return Sent(None, False, Result(None, "another process types there", "busy"))
             self._clock.sleep(POLL)
         self._prompt = prompt
         result = Result("unknown", "the sender was ended")

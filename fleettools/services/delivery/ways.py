@@ -28,10 +28,14 @@ class Reach(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What became of a text. `outcome` None: nothing was tried, and it may be tried later."""
+    """What became of a text. `outcome` None: nothing was tried, and it may be tried later.
+
+    `code`: for programs, what was in the way, "" where that is nothing they know.
+    """
 
     outcome: records.DeliveryOutcome | None
     reason: str
+    code: str = ""
 
 
 class Message(NamedTuple):
