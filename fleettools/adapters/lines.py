@@ -9,7 +9,7 @@ import select
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fleettools import records
 from fleettools.adapters import clock, signals
@@ -163,6 +163,25 @@ def pump(
     except FleetError:
         out.flush()
         raise
+
+
+def tell(
+    files: Iterable[str], messages: Messages, kinds: Iterable[type[records.Record]], add: Callable[[Any], None],
+    *, strict: bool = False,
+) -> Exit:  # fmt: skip
+    """Hand on every record of these kinds that stands in the files, and write nothing; else it is as `pump`."""
+
+    def handler(cls: type[records.Record]) -> Handler:
+        def take(line: bytes) -> Iterable[bytes]:
+            add(records.decode(line, cls))
+            return ()
+
+        return take
+
+    consume = {str(cls.__struct_config__.tag): handler(cls) for cls in kinds}
+    with open(os.devnull, "wb") as file:  # all else goes nowhere
+        nowhere = Output(file.fileno())
+        return pump(Input(files, nowhere, messages), nowhere, messages, consume, strict=strict)
 
 
 def _pumped(

@@ -28,19 +28,12 @@ def main(ctx: Context, state_url: str | None, released: bool, status: bool, ever
         _write_status(ctx, state_url)
         return
     from fleettools.commands.views.display import show
-    from fleettools.policy import views
-    from fleettools.policy.heartbeat import DAEMONS, DaemonState
-    from fleettools.services import fleet
-    from fleettools.services.store import read_all
+    from fleettools.services.verbs import views
 
     config, store = ctx.config(), ctx.store(state_url, view=True)
-    coverage = views.health_coverage(config.health.enabled, config.health.webhook)
 
     def view() -> "View":
-        known, members = fleet.situation(store, config), fleet.members(store)
-        made = views.fleet_view(config, known, members, released=released, coverage=coverage)
-        daemons = views.daemons(dict(read_all(store, DAEMONS, DaemonState)), store.now_ms())
-        return {**made, "daemons": daemons} if daemons else made
+        return views.members(config, store, released=released)
 
     def draw(view: "View") -> "RenderableType":
         from fleettools.commands.views import tables

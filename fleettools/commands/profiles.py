@@ -19,13 +19,12 @@ def main(ctx: Context, state_url: str | None, every: float | None) -> None:
     Prints one JSON object in a pipe, a table on a terminal.
     """
     from fleettools.commands.views.display import show
-    from fleettools.policy.views import profiles_view
-    from fleettools.services import fleet
+    from fleettools.services.verbs import views
 
     config, store = ctx.config(), ctx.store(state_url, view=True)
 
     def view() -> "View":
-        return profiles_view(config, fleet.situation(store, config))
+        return views.profiles(config, store)
 
     def draw(view: "View") -> "RenderableType":
         from fleettools.commands.views import tables

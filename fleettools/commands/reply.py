@@ -19,25 +19,11 @@ def main(ctx: Context, ticket: str, text: str | None, state_url: str | None) -> 
     """
     from fleettools import records
     from fleettools.adapters import clock
-    from fleettools.policy.members import handover, roster, tickets
-    from fleettools.screens.scrub import scrubbed
-    from fleettools.services import members
-    from fleettools.services.store import change, read
+    from fleettools.policy.members import tickets
+    from fleettools.services.verbs.reply import reply
 
-    reply = scrubbed(_from_stdin(ctx) if text is None else text)
-    store = ctx.store(state_url)
-    now_ms = store.now_ms()
-    first, reason = members.settle(
-        store, tickets.Settlement(ticket, "reply", "completed", "answered", now_ms, reply=reply)
-    )
-    if not first:
-        ctx.messages.error(f"{ticket}: {reason}; this reply is dropped")
-        return Exit.NO
-    settled = read(store, tickets.ticket_key(ticket), tickets.TicketState)
-    assert settled is not None
-    key = roster.member_key(settled.server, settled.target)
-    at_ms = members.now_ms(store, clock, read(store, key, roster.MemberState))
-    change(store, key, roster.MemberState, lambda member: (handover.replied(member, ticket, at_ms), None))
+    answer = _from_stdin(ctx) if text is None else text
+    settled = reply(ctx.store(state_url), clock, ticket, answer)
     ctx.out.write(records.encode(tickets.record(settled, **clock.stamp())))
     ctx.out.flush()
     return Exit.OK

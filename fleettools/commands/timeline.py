@@ -1,22 +1,18 @@
 """fleet-timeline: what happened to each credential over the last hours, as a chart, a picture or JSON."""
 
 import os
-import re
 import shutil
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from fleettools.cli import Context, command, files
-from fleettools.errors import Exit, UsageError
+from fleettools.errors import Exit
 
 if TYPE_CHECKING:
-    from fleettools.policy.story import By, Chart, Timeline
-
-SPAN = 6 * 3_600_000  # how much of the journal is shown, unless asked
-UNITS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+    from fleettools.policy.story import By, Chart
 
 
 @command("fleet-timeline")
@@ -68,66 +64,35 @@ def main(
 def _read(ctx: Context, since: str | None, by: "By", files: tuple[str, ...]) -> "tuple[Chart, Exit]":
     """The story in the files, in standard input or in the journal. A stored stream ends with its last record."""
     from fleettools.adapters import clock, journal
+    from fleettools.adapters.lines import tell
     from fleettools.policy.story import Timeline
+    from fleettools.services.verbs import timeline as verb
 
     timeline = Timeline(by, ctx.config().credential_of)
-    begin = _begin(since)
+    begin = verb.begin(since)
+    ends = [Exit.OK]
+
+    def feed(names: Sequence[str]) -> None:
+        ends.append(tell(names, ctx.messages, verb.KINDS, timeline.add, strict=ctx.strict))
+
+    def feed_days(names: Sequence[str]) -> None:
+        if names:
+            feed(names)
+        else:
+            ctx.messages.info(
+                f"no journal in {journal.folder()} since then; fleetd writes it, or name files with records"
+            )
+
     if files or _piped():
-        status = _feed(ctx, files, timeline)
-        last = clock.now_ms() if timeline.last_ms is None else timeline.last_ms
-        return timeline.chart(last, begin(last) if begin else None), status
-    now = clock.now_ms()
-    first = begin(now) if begin else now - SPAN
-    days = journal.days(first, now)
-    if not days:
-        ctx.messages.info(f"no journal in {journal.folder()} since then; fleetd writes it, or name files with records")
-    status = _feed(ctx, days, timeline) if days else Exit.OK
-    # A journal that has only begun is drawn from its beginning.
-    began = first if begin or timeline.first_ms is None else max(first, timeline.first_ms)
-    return timeline.chart(now, began), status
+        feed(files)
+        return verb.stream(timeline, begin, clock.now_ms()), ends[-1]
+    return verb.journal(timeline, begin, clock.now_ms(), journal.days, feed_days), ends[-1]
 
 
 def _piped() -> bool:
     """Whether standard input is a pipe or a file, so that somebody means it to be read."""
     mode = os.fstat(0).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
-
-
-def _begin(since: str | None) -> Callable[[int], int] | None:
-    """From the end of the story to its beginning, both in ms; raises UsageError."""
-    from fleettools import records
-    from fleettools.errors import BadInput
-
-    if since is None:
-        return None
-    if span := re.fullmatch(r"(\d{1,6})([smhdw])", since):
-        length = int(span[1]) * UNITS[span[2]]
-        return lambda end: max(0, end - length)
-    try:
-        moment = records.to_ms(since)
-    except BadInput:
-        raise UsageError(f"--since {since} is no time", "write 90m, 6h, 2d, or 2026-01-31T12:00:00Z") from None
-    return lambda _: moment
-
-
-def _feed(ctx: Context, files: Iterable[str], timeline: "Timeline") -> Exit:
-    """Read everything; a line that is bad is said, and the rest goes on."""
-    from fleettools import records
-    from fleettools.adapters.lines import Input, pump
-    from fleettools.adapters.streams import Output
-
-    def handler(cls: type[records.Record]) -> Callable[[bytes], Iterable[bytes]]:
-        def take(line: bytes) -> Iterable[bytes]:
-            timeline.add(records.decode(line, cls))
-            return ()
-
-        return take
-
-    told = (records.Verdict, records.Incident, records.Quarantine, records.Ended, records.Delivery)
-    kinds = {str(cls.__struct_config__.tag): handler(cls) for cls in (*told, records.Nearly, records.Unmapped)}
-    with open(os.devnull, "wb") as file:  # what has no part in the story goes nowhere
-        nowhere = Output(file.fileno())
-        return pump(Input(files, nowhere, ctx.messages), nowhere, ctx.messages, kinds, strict=ctx.strict)
 
 
 def _picture(ctx: Context, chart: "Chart", file: str) -> None:
