@@ -56,9 +56,7 @@ class Context:
         """
         from fleettools.adapters.stores import open_store
 
-        if url is None and not os.environ.get("FLEET_STATE"):
-            url = self.config().state
-        return open_store(url, self.messages.warn, view=view, patient=patient)
+        return open_store(url, self.messages.warn, lambda: self.config().state, view=view, patient=patient)
 
     def finder(self) -> "Finder | None":
         """What finds members that nobody marked, None when the configuration says who they are, or wants none."""

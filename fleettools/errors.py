@@ -43,7 +43,7 @@ class FleetError(Exception):
 
 
 class UsageError(FleetError):
-    """The command line does not fit."""
+    """The command line, or the arguments of a call, do not fit."""
 
     exit = Exit.USAGE
     code = "usage"

@@ -365,7 +365,7 @@ class Spawn(Record, kw_only=True, tag="spawn"):
 
 
 class Decision(Record, kw_only=True, tag="decision"):
-    """The gate's answer. The seconds are what remains, rounded up, each only while active."""
+    """The gate's answer, true where it allows. The seconds are what remains, rounded up, each only while active."""
 
     allowed: bool
     profile: str | None = None
@@ -374,6 +374,9 @@ class Decision(Record, kw_only=True, tag="decision"):
     lead: PaneId | None = None
     cooling_off_for_seconds: Whole | None = None
     quarantined_for_seconds: Whole | None = None
+
+    def __bool__(self) -> bool:
+        return self.allowed
 
 
 class Ticket(Record, kw_only=True, tag="ticket"):

@@ -76,6 +76,23 @@ def test_a_command_loads_what_its_record_needs(
     assert loaded(command, args, record, tmp_path) == expected
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("import fleettools", {"fleettools"}),
+        ("import fleettools; fleettools.__version__; dir(fleettools)", {"fleettools"}),
+        ("import fleettools; fleettools.Pane; fleettools.FleetError", {"msgspec", "fleettools.records"}),
+        ("import fleettools; fleettools.judge; fleettools.Gate", {"msgspec", "fleettools.records"}),
+    ],
+)
+def test_the_module_loads_nothing_until_a_name_is_asked_for(code: str, expected: set[str]) -> None:
+    words = [sys.executable, "-c", f"import sys; before = set(sys.modules); {code}; print(*set(sys.modules) - before)"]
+    names = set(subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout.split())
+    assert expected <= names
+    assert expected != {"fleettools"} or names == expected
+    assert not names & {"click", "fleettools.config", "fleettools.services", "fleettools.screens", "logging", *HEAVY}
+
+
 def test_what_tmux_asks_for_every_few_seconds_loads_no_view(tmp_path: Path) -> None:
     names = imported("list", ["--status"], None, tmp_path)
     assert {"fleettools.policy.segment", "fleettools.services.store"} <= names

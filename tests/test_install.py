@@ -103,6 +103,10 @@ def test_completions_are_installed_for_each_command(installed: Path) -> None:
         assert len(made) == len(SCRIPTS)
 
 
+def test_type_checkers_are_told_that_the_package_is_typed(installed: Path) -> None:
+    assert list(installed.glob("lib/python*/site-packages/fleettools/py.typed"))
+
+
 def test_the_source_distribution_gives_the_same_wheel(built: Path) -> None:
     trees = [zipfile.ZipFile(next((built / name).glob("*.whl"))).namelist() for name in ("tree", "sdist")]
     assert sorted(trees[0]) == sorted(trees[1])

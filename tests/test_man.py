@@ -1,6 +1,8 @@
 """The manual pages say what the code does: options, fields, keys, statuses, and every example that they print."""
 
+import doctest
 import importlib
+import inspect
 import re
 import shlex
 import subprocess
@@ -13,7 +15,9 @@ import msgspec
 import pytest
 from sandbox import ROOT, Sandbox, sandbox
 
+import fleettools
 from fleettools import config, records
+from fleettools.__main__ import COMMANDS as LISTED
 from fleettools.adapters import shapes
 from fleettools.errors import Exit
 from fleettools.screens import agentdata
@@ -75,6 +79,14 @@ def test_a_page_is_called_as_its_file_and_refers_to_pages_that_exist(page: Path)
 def test_every_command_has_a_page_and_a_line_in_the_overview(name: str) -> None:
     assert (MAN / f"{name}.1").exists()
     assert items(section(MAN / "fleettools.7", "COMMANDS"), "Xr").count(name) == 1
+
+
+def test_the_overview_and_the_list_of_commands_say_the_same_in_the_same_order() -> None:
+    """`python -m fleettools` has what fleettools(7) has; none is missing, as the test above sees."""
+    table = re.findall(r"^\.It Xr (\S+) 1\n(.*)$", section(MAN / "fleettools.7", "COMMANDS"), re.M)
+    assert table == [pair for commands in LISTED.values() for pair in commands.items()]
+    titles = re.findall(r"^(.*):\n\.Bl", section(MAN / "fleettools.7", "COMMANDS"), re.M)
+    assert titles == list(LISTED)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -239,6 +251,48 @@ def test_the_overview_gives_every_environment_variable_of_ours() -> None:
     used = set(re.findall(r"\"(FLEET_[A-Z_]+)\"", sources))
     documented = re.findall(r"^\.It Ev (.*)$", section(MAN / "fleettools.7", "ENVIRONMENT"), re.M)
     assert used == {name for line in documented for name in re.findall(r"FLEET_[A-Z_]+", line)}
+
+
+# -- from Python
+
+
+PYTHON = MAN / "fleettools.3"
+CALLS = (fleettools.judge, fleettools.verdicts, fleettools.correlate, fleettools.Gate.ask, fleettools.Gate.choose)
+
+
+def test_the_page_for_python_names_all_that_the_module_offers() -> None:
+    described = re.findall(r"\b(?:Fn|Vt) ([^.\n]*)", PYTHON.read_text())
+    assert set(fleettools.__all__) <= {name for line in described for name in re.findall(r"\w+", line)}
+
+
+def test_the_page_for_python_shows_every_call_with_its_arguments() -> None:
+    synopsis = re.sub(r"\s+", " ", section(PYTHON, "SYNOPSIS"))
+    listed = {
+        name for line in re.findall(r"^\.It Va (.*)$", PYTHON.read_text(), re.M) for name in re.findall(r"\w+", line)
+    }
+    named = set()
+    for call in (*CALLS, fleettools.Gate):
+        given = [each for each in inspect.signature(call).parameters.values() if each.name != "self"]
+        plain = inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in given])
+        assert f"{call.__name__}{plain}" in synopsis
+        named |= {each.name for each in given}
+    assert listed == named
+
+
+def test_every_example_for_python_runs_and_prints_what_the_page_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One session from the first to the last, in this process, in a folder with what README speaks of."""
+    shown = mandoc(PYTHON.read_text(), "-T", "utf8", "-O", "width=400")
+    (examples,) = re.findall(r"^EXAMPLES\n(.*?)^ERRORS$", shown, re.M | re.S)
+    session = "".join(f"{line[11:]}\n" for line in examples.splitlines())
+    test = doctest.DocTestParser().get_doctest(session, {}, PYTHON.name, str(PYTHON), 0)
+    assert len(test.examples) > 10
+    said: list[str] = []
+    with sandbox(panes=False) as box:
+        monkeypatch.chdir(box.work)
+        for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "FLEET_STATE"):
+            monkeypatch.setenv(name, box.env[name])
+        doctest.DocTestRunner().run(test, out=said.append)
+    assert not said, "".join(said)
 
 
 # -- examples

@@ -72,6 +72,15 @@ def test_the_gate_answers(box: Sandbox) -> None:
     assert json.loads(ended.out)["allowed"] is True
 
 
+def test_a_program_judges_counts_and_asks(box: Sandbox) -> None:
+    ended = box.run(sys.executable, "-P", "-c", block("import fleettools"), env={"PYTHONPATH": str(ROOT)})
+    assert ended.out.splitlines() == [
+        "backend_error",
+        "2026-01-31T09:15:40.000Z team-a is out for 60.0 s",
+        "claude-a: credential team-a is free",
+    ], ended
+
+
 def test_hooks_go_into_the_agents_settings(box: Sandbox) -> None:
     ended = box.run("sh", "-c", block("fleet-hook"))
     assert (ended.status, ended.out.count("fleet-hook --agent claude --post")) == (0, 5), ended.err
@@ -231,7 +240,7 @@ def test_three_commands_lead_from_running_panes_to_an_alert() -> None:
 
 
 def test_every_block_is_tried_here() -> None:
-    assert len(BLOCKS) == 10
+    assert len(BLOCKS) == 11
 
 
 @pytest.fixture(name="clone")

@@ -22,16 +22,19 @@ def default_path() -> str:
 
 
 def open_store(
-    url: str | None, warn: Callable[[object], None], *, view: bool = False, patient: bool = False
-) -> "MemoryStore | SqliteStore | PostgresStore":
-    """The store that `--state`, `$FLEET_STATE` or the default names; raises Unavailable, UsageError for a bad URL.
+    url: str | None, warn: Callable[[object], None], configured: Callable[[], str | None] = lambda: None,
+    *, view: bool = False, patient: bool = False,
+) -> "MemoryStore | SqliteStore | PostgresStore":  # fmt: skip
+    """The store that `--state`, `$FLEET_STATE`, the configuration (asked only then) or the default names.
+
+    Raises Unavailable, and UsageError for a bad URL.
 
     A `view` only reads: it makes and mends nothing, and may be of a store that this user may not write. Who is
     `patient` waits for a server that is lost meanwhile.
     """
     from fleettools.config import foreign_store
 
-    url = url or os.environ.get("FLEET_STATE") or default_path()
+    url = url or os.environ.get("FLEET_STATE") or configured() or default_path()
     if foreign := foreign_store(url):
         mend = f"use sqlite:PATH, a bare path, memory: or postgresql://...; ./{url} would be a file of that name"
         raise UsageError(f"--state {foreign} is no store", mend if "/" not in url else mend.partition("; ")[0])

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fleettools.services.classifier import Classifier
 
 
-@command("fleet-classify", short_help="Judge what became of a turn.")
+@command("fleet-classify")
 @click.option("--agent", metavar="AGENT", shell_complete=complete("agents"), help="Agent of panes that name none.")
 @click.option("--profile", metavar="PROFILE", shell_complete=complete("profiles"),
               help="Profile of panes that name none: its agent and its patterns count.")  # fmt: skip

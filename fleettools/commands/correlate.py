@@ -8,8 +8,6 @@ import click
 from fleettools.cli import Context, command, files, state
 from fleettools.errors import Exit
 
-TICK = 10.0  # seconds between two looks for what has ended, or stands unannounced
-
 
 class Seconds(click.FloatRange):
     """A span in seconds; neither "nan" nor "inf" is one."""
@@ -51,7 +49,7 @@ def main(
     from fleettools.adapters import clock
     from fleettools.adapters.lines import Input, pump
     from fleettools.adapters.memory import MemoryStore
-    from fleettools.services.correlator import Correlator, rules
+    from fleettools.services.correlator import TICK, Correlator, rules
 
     config, store = ctx.config(), ctx.store(state_url, patient=True)
     replay = isinstance(store, MemoryStore)

@@ -44,7 +44,7 @@ class Result(NamedTuple):
     wrong: str
 
 
-@command("fleet-replay", short_help="Judge stored screens against their right verdicts.")
+@command("fleet-replay")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete("files"))
 def main(ctx: Context, paths: tuple[str, ...]) -> Exit:
     """Judge folders of screens against their right verdicts; exit 1 when any is wrong, with --verbose say why.

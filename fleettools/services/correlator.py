@@ -19,6 +19,8 @@ from fleettools.seen import Seen
 from fleettools.services.ports import Clock, Messages
 from fleettools.services.store import Store, change, read, read_all
 
+TICK = 10.0  # seconds between two looks for what has ended, or stands unannounced
+
 
 class Made(NamedTuple):
     """A record that a step makes, with the tmux servers whose panes it concerns."""
