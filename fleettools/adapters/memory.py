@@ -18,9 +18,11 @@ class MemoryStore:
         self._deleted = 0  # the highest version ever deleted: a key that comes back starts above it
 
     def get(self, key: str) -> tuple[bytes | None, int]:
+        """The value and its version, (None, 0) when there is none."""
         return self._values.get(key, (None, 0))
 
     def put(self, key: str, value: bytes | None, if_version: int) -> bool:
+        """Set the value if the version is still that one; there is nobody who could be faster."""
         if self._values.get(key, (None, 0))[1] != if_version:
             return False
         if value is None:
@@ -34,6 +36,7 @@ class MemoryStore:
         return True
 
     def scan(self, prefix: str) -> Iterator[tuple[str, bytes, int]]:
+        """Every key that starts with the prefix, in their order; what is deleted meanwhile is left out."""
         first = bisect_left(self._keys, prefix)
         for key in self._keys[first:].copy():
             if not key.startswith(prefix):
@@ -42,13 +45,16 @@ class MemoryStore:
                 yield key, *self._values[key]
 
     def now_ms(self) -> int:
+        """This machine's clock."""
         return clock.now_ms()
 
     def moment(self) -> Moment:
+        """Now on this machine's clocks."""
         return clock.moment()
 
     def placed(self, made: Moment) -> Moment:
+        """The record's own moment: a replay goes by the clock of its records."""
         return made
 
     def close(self) -> None:
-        return None
+        """Does nothing: what it holds ends with it."""

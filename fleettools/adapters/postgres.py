@@ -64,13 +64,15 @@ class PostgresStore(SqlStore):
             raise self._failure(error) from None
 
     def now_ms(self) -> int:
-        # The server's clock is the one that all machines share; a fixed clock is fixed for it too.
+        """The server's clock, which all machines share; a fixed clock is fixed for it, too."""
         return clock.now_ms() if os.environ.get("FLEET_NOW") else int(self._rows(_CLOCK, ())[0][0])
 
     def moment(self) -> Moment:
+        """Now on the server's clock, of no machine's boot."""
         return Moment(self.now_ms())
 
     def placed(self, made: Moment) -> Moment:
+        """The record's moment on the server's clock, by the record's age on this machine."""
         # Asked once a minute: asked each time, the way to the server would move two records apart.
         if self._anchor is None or not 0 <= clock.moment().since(self._anchor[1]) < ANCHOR_MS:
             self._anchor = self.moment(), clock.moment()
@@ -78,6 +80,7 @@ class PostgresStore(SqlStore):
         return there.plus(made.since(here))
 
     def close(self) -> None:
+        """End the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -32,10 +32,12 @@ class SqlStore:
         self.say = Once(warn)
 
     def get(self, key: str) -> tuple[bytes | None, int]:
+        """The value and its version, (None, 0) when there is none."""
         rows = self._rows(_GET, (_encoded(key),))
         return (bytes(rows[0][0]), rows[0][1]) if rows else (None, 0)
 
     def put(self, key: str, value: bytes | None, if_version: int) -> bool:
+        """Set or delete the value in one transaction; False when somebody was faster."""
         name = _encoded(key)
         if if_version == 0:
             if value is None:
@@ -47,6 +49,7 @@ class SqlStore:
         return self._commit((_UPDATE, (value, name, if_version)))
 
     def scan(self, prefix: str) -> Iterator[tuple[str, bytes, int]]:
+        """Every key that starts with the prefix, in the order of their bytes, read page by page."""
         first = _encoded(prefix)
         end = _after(first)
         while rows := self._rows(_PAGE, (first, end)):

@@ -56,16 +56,20 @@ class SqliteStore(SqlStore):
         self._run(lambda connection: None, write=False)
 
     def now_ms(self) -> int:
+        """This machine's clock."""
         return clock.now_ms()
 
     def moment(self) -> Moment:
+        """Now on this machine's clocks."""
         return clock.moment()
 
     def placed(self, made: Moment) -> Moment:
+        """The record's moment on this machine's clock, by its age."""
         here = clock.moment()
         return here.plus(made.since(here))
 
     def close(self) -> None:
+        """Close the file; it is opened anew when something is asked."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -25,11 +25,16 @@ class Target(Protocol):
     """The pane that was seen, and is to be typed into."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """The pane's id, such as `%12`."""
+
     @property
-    def pid(self) -> int: ...
+    def pid(self) -> int:
+        """The pane's process."""
+
     @property
-    def server_pid(self) -> int: ...
+    def server_pid(self) -> int:
+        """The tmux server's process."""
 
 
 class PaneRow(NamedTuple):

@@ -22,6 +22,7 @@ class _Quiet(Command):
     """A command that with --post ends well even when it is called wrongly: some agents stop at a hook's status 2."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """The options and arguments; with --post a wrong one is said, and the end is a good one."""
         given = list(args)
         try:
             return super().parse_args(context, args)

@@ -23,11 +23,16 @@ class Source(Protocol):
     """Where an account can be told from: variables, all of those that are set; or a file, by keys that lead to it."""
 
     @property
-    def env(self) -> Sequence[str]: ...
+    def env(self) -> Sequence[str]:
+        """Names of variables."""
+
     @property
-    def file(self) -> str | None: ...
+    def file(self) -> str | None:
+        """A file of JSON, None for variables."""
+
     @property
-    def at(self) -> Sequence[str]: ...
+    def at(self) -> Sequence[str]:
+        """The keys that lead to the account's name in the file."""
 
 
 class Agent(NamedTuple):

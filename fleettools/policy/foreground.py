@@ -18,18 +18,27 @@ _SHELLS = "sh ash bash csh dash elvish fish ksh mksh nu pwsh rbash tcsh xonsh ya
 
 
 class Process(Protocol):
-    """A process of the foreground group of a terminal. `reads`: its standard input is that terminal, or is not told."""
+    """A process of the foreground group of a terminal."""
 
     @property
-    def pid(self) -> int: ...
+    def pid(self) -> int:
+        """The process id."""
+
     @property
-    def ancestors(self) -> Collection[int]: ...
+    def ancestors(self) -> Collection[int]:
+        """The ids of the processes above it."""
+
     @property
-    def state(self) -> str: ...
+    def state(self) -> str:
+        """The letter that ps shows, such as `S` or `T`."""
+
     @property
-    def reads(self) -> bool: ...
+    def reads(self) -> bool:
+        """Whether its standard input is the terminal, or is not told."""
+
     @property
-    def words(self) -> Sequence[str]: ...
+    def words(self) -> Sequence[str]:
+        """Its argv."""
 
 
 class Interpreter(NamedTuple):

@@ -16,7 +16,8 @@ class Row(Place, Protocol):
     """So much of a pane as discovery asks for."""
 
     @property
-    def lead_option(self) -> str: ...
+    def lead_option(self) -> str:
+        """`@fleet_lead` as tmux inherits it."""
 
 
 class Accounts(Protocol):

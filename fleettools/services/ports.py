@@ -76,11 +76,16 @@ class Place(Protocol):
     """So much of a pane as is asked for who runs in it."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """The pane's id, such as `%12`."""
+
     @property
-    def pid(self) -> int: ...
+    def pid(self) -> int:
+        """The pane's process."""
+
     @property
-    def dead(self) -> bool: ...
+    def dead(self) -> bool:
+        """Whether that has ended and the pane stays."""
 
 
 class Foregrounds(Protocol):
@@ -91,52 +96,83 @@ class Foregrounds(Protocol):
 
 
 class PaneRow(seats.Row, Protocol):
-    """A pane as tmux lists it. `activity`: whole seconds, of its window; `panes`: how many that window has."""
+    """A pane as tmux lists it."""
 
     @property
-    def server(self) -> str: ...
+    def server(self) -> str:
+        """The server's identity, `host:socket path:server pid`."""
+
     @property
-    def server_pid(self) -> int: ...
+    def server_pid(self) -> int:
+        """The server's process."""
+
     @property
-    def pid(self) -> int: ...
+    def pid(self) -> int:
+        """The pane's process."""
+
     @property
-    def activity(self) -> int: ...
+    def activity(self) -> int:
+        """When its window last changed, in whole seconds since the epoch."""
+
     @property
-    def panes(self) -> int: ...
+    def panes(self) -> int:
+        """How many panes that window has."""
+
     @property
-    def dead(self) -> bool: ...
+    def dead(self) -> bool:
+        """Whether its process has ended and the pane stays."""
+
     @property
-    def cols(self) -> int: ...
+    def cols(self) -> int:
+        """Its width."""
+
     @property
-    def rows(self) -> int: ...
+    def rows(self) -> int:
+        """Its height."""
+
     @property
-    def in_mode(self) -> int: ...
+    def in_mode(self) -> int:
+        """How many modes it is in, as copy mode: 0 when keys reach its program."""
+
     @property
-    def input_off(self) -> bool: ...
+    def input_off(self) -> bool:
+        """Whether it takes no keys."""
+
     @property
-    def synchronized(self) -> bool: ...
+    def synchronized(self) -> bool:
+        """Whether what is typed there goes to all panes of its window."""
 
 
 class Shown(Protocol):
-    """What a pane shows, and after that: its process, when its window last changed in whole seconds, its panes."""
+    """What a pane shows, and what holds of it right after that."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """What the pane shows."""
+
     @property
-    def pid(self) -> int: ...
+    def pid(self) -> int:
+        """Its process after that."""
+
     @property
-    def activity(self) -> int: ...
+    def activity(self) -> int:
+        """When its window last changed, in whole seconds since the epoch."""
+
     @property
-    def panes(self) -> int: ...
+    def panes(self) -> int:
+        """How many panes that window has."""
 
 
 class Panes(Protocol):
     """One tmux server, to be read. Every method raises NoServer, Silent or another TmuxError that says the mend."""
 
     @property
-    def host(self) -> str: ...
+    def host(self) -> str:
+        """The name of this host."""
+
     @property
-    def socket(self) -> str: ...
+    def socket(self) -> str:
+        """The path of the server's socket."""
 
     def error(self, what: str, mend: str = "", kind: type[TmuxError] = TmuxError) -> TmuxError:
         """An error about this server."""
@@ -232,14 +268,19 @@ class Terminals(Protocol):
 
 
 class Answer(Protocol):
-    """What became of something that was handed on: `taken`, or `maybe` all the same; `reason` holds no secret."""
+    """What became of something that was handed on."""
 
     @property
-    def taken(self) -> bool: ...
+    def taken(self) -> bool:
+        """Whether it was taken."""
+
     @property
-    def maybe(self) -> bool: ...
+    def maybe(self) -> bool:
+        """Whether it may have been taken all the same."""
+
     @property
-    def reason(self) -> str: ...
+    def reason(self) -> str:
+        """Why it was, or was not, in words without any secret."""
 
 
 Runner = Callable[[str, bytes, Mapping[str, str]], Answer]  # a shell command, its standard input, its environment

@@ -19,7 +19,7 @@ from fleettools.screens import causes
 from fleettools.screens.agentdata import Log
 from fleettools.screens.look import Look
 from fleettools.services import signaling
-from fleettools.services.ports import Seated
+from fleettools.services.ports import Foregrounds, Seated
 from fleettools.services.signaling import Origin
 
 RECENT_MS = 600_000  # what is older is no news to a look that begins
@@ -28,42 +28,55 @@ EARLY_MS = 3_000  # a session's time may lie so long before that of its process
 
 
 class Running(Protocol):
-    """A process: its working folder, when it began (ms since the epoch), and its environment."""
+    """A process that writes a log."""
 
     @property
-    def cwd(self) -> str: ...
+    def cwd(self) -> str:
+        """Its working folder."""
+
     @property
-    def began_ms(self) -> int: ...
+    def began_ms(self) -> int:
+        """When it began, in ms since the epoch."""
+
     @property
-    def env(self) -> Mapping[str, str]: ...
+    def env(self) -> Mapping[str, str]:
+        """Its environment."""
 
 
 class LogFile(Protocol):
     """A log on the disk."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Where it is."""
+
     @property
-    def identity(self) -> str: ...
+    def identity(self) -> str:
+        """Which file it is, whatever it is called: device and inode."""
+
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """Its length in bytes."""
+
     @property
-    def written_ms(self) -> int: ...
+    def written_ms(self) -> int:
+        """When it was last written, in ms since the epoch."""
 
 
 class Door(Protocol):
     """Where logs and processes are read, as the module `adapters.sessionlogs` does."""
 
-    def running(self, pid: int) -> Running | None: ...
-    def files(self, folder: str, pattern: str) -> Iterable[LogFile]: ...
-    def head(self, path: str) -> bytes: ...
-    def lines(self, path: str, offset: int) -> tuple[list[tuple[int, bytes]], int]: ...
+    def running(self, pid: int) -> Running | None:
+        """What is known of a process; None when it is not ours to look at, or no more."""
 
+    def files(self, folder: str, pattern: str) -> Iterable[LogFile]:
+        """The logs below a folder that match a glob."""
 
-class Terminals(Protocol):
-    """Who is in the foreground of panes' terminals."""
+    def head(self, path: str) -> bytes:
+        """The first line of a log."""
 
-    def sweep(self, pids: Iterable[int]) -> Mapping[int, Sequence[Process]]: ...
+    def lines(self, path: str, offset: int) -> tuple[list[tuple[int, bytes]], int]:
+        """The whole lines from an offset on, each with its own, and the offset after them."""
 
 
 class Session(msgspec.Struct):
@@ -78,7 +91,7 @@ class Session(msgspec.Struct):
 class SessionLogs:
     """Reads on in the logs of the agents in panes; what it has read it remembers for its own lifetime only."""
 
-    def __init__(self, door: Door, terminals: Terminals, look_of: Callable[[str], Look | None], home: str) -> None:
+    def __init__(self, door: Door, terminals: Foregrounds, look_of: Callable[[str], Look | None], home: str) -> None:
         self._door, self._terminals, self._look_of, self._home = door, terminals, look_of, home
         self._sessions: dict[str, Session | None] = {}
         self._running: dict[int, Running | None] = {}

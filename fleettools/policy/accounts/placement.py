@@ -27,33 +27,43 @@ class Limits(Protocol):
     """What placement asks of a credential's configuration."""
 
     @property
-    def max_members(self) -> int | None: ...
+    def max_members(self) -> int | None:
+        """How many members there may be, None for any number."""
 
 
 class ProfileLimits(Limits, Protocol):
     """What placement asks of a profile's configuration."""
 
     @property
-    def priority(self) -> int: ...
+    def priority(self) -> int:
+        """The highest is chosen first."""
 
 
 class Preferences(Protocol):
-    """What placement asks of the configuration's `placement`. `leave_free`: percent of each window of a plan."""
+    """What placement asks of the configuration's `placement`."""
 
     @property
-    def leave_free(self) -> float: ...
+    def leave_free(self) -> float:
+        """Percent of each window of a plan that the gate leaves free."""
 
 
 class Fleet(Protocol):
     """What placement asks of the configuration."""
 
     @property
-    def profiles(self) -> Mapping[str, ProfileLimits]: ...
+    def profiles(self) -> Mapping[str, ProfileLimits]:
+        """Every configured profile by its name."""
+
     @property
-    def credentials(self) -> Mapping[str, Limits]: ...
+    def credentials(self) -> Mapping[str, Limits]:
+        """What holds for all profiles of a credential, by its id."""
+
     @property
-    def placement(self) -> Preferences: ...
-    def credential_of(self, profile: str | None) -> str | None: ...
+    def placement(self) -> Preferences:
+        """How the gate chooses."""
+
+    def credential_of(self, profile: str | None) -> str | None:
+        """The credential that a profile spends; None when nobody configured it."""
 
 
 class Held(msgspec.Struct, kw_only=True):

@@ -11,29 +11,52 @@ class Row(Protocol):
     """A pane as tmux lists it; the options as tmux inherits them, "" for none."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """The pane's id, such as `%12`."""
+
     @property
-    def session(self) -> str: ...
+    def session(self) -> str:
+        """The session's name."""
+
     @property
-    def window(self) -> str: ...
+    def window(self) -> str:
+        """The window's name."""
+
     @property
-    def window_index(self) -> int: ...
+    def window_index(self) -> int:
+        """The window's number in its session."""
+
     @property
-    def pane_index(self) -> int: ...
+    def pane_index(self) -> int:
+        """The pane's number in its window."""
+
     @property
-    def command(self) -> str: ...
+    def command(self) -> str:
+        """The program in the foreground, as tmux calls it."""
+
     @property
-    def title(self) -> str: ...
+    def title(self) -> str:
+        """The pane's title, which its program sets."""
+
     @property
-    def profile_option(self) -> str: ...
+    def profile_option(self) -> str:
+        """`@fleet_profile`."""
+
     @property
-    def lead_option(self) -> str: ...
+    def lead_option(self) -> str:
+        """`@fleet_lead`."""
+
     @property
-    def name_option(self) -> str: ...
+    def name_option(self) -> str:
+        """`@fleet_name`."""
+
     @property
-    def agent_option(self) -> str: ...
+    def agent_option(self) -> str:
+        """`@fleet_agent`."""
+
     @property
-    def runs_option(self) -> str: ...
+    def runs_option(self) -> str:
+        """`@fleet_runs`: names of programs, apart by spaces."""
 
 
 class Rule(Protocol):

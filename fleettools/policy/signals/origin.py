@@ -5,14 +5,19 @@ from typing import Protocol
 
 
 class Kin(Protocol):
-    """A process above the hook. `terminal`: the one that it is attached to, "" for none."""
+    """A process above the hook."""
 
     @property
-    def pid(self) -> int: ...
+    def pid(self) -> int:
+        """The process id."""
+
     @property
-    def terminal(self) -> str: ...
+    def terminal(self) -> str:
+        """The terminal that it is attached to, "" for none."""
+
     @property
-    def words(self) -> Sequence[str]: ...
+    def words(self) -> Sequence[str]:
+        """Its argv."""
 
 
 def pane(above: Sequence[Kin], server_pid: int) -> Kin | None:
