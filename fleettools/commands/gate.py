@@ -51,6 +51,9 @@ def main(
     if profile is None and not auto:
         from fleettools.adapters.lines import Input, pump
 
+        for name in files:
+            if name in ctx.config().profiles and not os.path.exists(name):
+                raise UsageError(f"no file {name}", f"to ask for the profile of that name: --profile {name}")
         source = Input(files, ctx.out, ctx.messages)
         return pump(source, ctx.out, ctx.messages, {"spawn": answer}, strict=ctx.strict)
     if files or (auto and profile is not None):

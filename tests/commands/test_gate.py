@@ -215,3 +215,13 @@ def test_a_plan_that_is_nearly_used_up_is_said_once_a_level_and_kept_partly_free
     fleet.now_ms += 3_600_000
     asked(fleet, "--profile", "a-two", status=0)
     asked(fleet, "--auto", status=0)
+
+
+def test_a_profile_in_a_file_s_place_gets_the_option_as_a_hint(fleet: Desk) -> None:
+    done = fleet.run("gate", "b")
+    assert (done.status, done.records) == (2, [])
+    assert done.said.startswith("fleet-gate: no file b; to ask for the profile of that name: --profile b")
+    (fleet.folder / "b").write_text('{"type": "spawn", "profile": "b"}\n')
+    assert fleet.run("gate", "b").records[0]["allowed"]
+    done = fleet.run("gate", "nobody")
+    assert (done.status, "nobody: No such file" in done.said) == (65, True)
