@@ -53,7 +53,7 @@ def test_one_pane_is_judged(box: Sandbox) -> None:
 
 def test_a_stored_day_gives_its_incidents_every_time(box: Sandbox) -> None:
     for _ in range(2):
-        ended = box.run("sh", "-c", block("day.jsonl"))
+        ended = box.run("sh", "-c", block("< day.jsonl"))
         assert (ended.status, ended.out, ended.err) == (0, "2026-01-31T09:15:40.000Z team-a\n", "")
 
 
