@@ -1,7 +1,7 @@
-"""Drives the credential policy by verdicts: what is committed in the store is said, once, whoever dies in between."""
+"""Drives the credential policy, by verdicts and by time; what it commits is said by the announcer."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -10,27 +10,16 @@ from fleettools import moments, records
 from fleettools.config import Config
 from fleettools.errors import BadInput
 from fleettools.moments import Moment
-from fleettools.policy import heartbeat
 from fleettools.policy.accounts import announcing, credential, outage, pace, quarantine, testimony, usage
-from fleettools.policy.accounts.credential import CREDENTIALS, CredentialState
+from fleettools.policy.accounts.credential import CredentialState
 from fleettools.policy.accounts.testimony import EXHAUSTION, SPEAKING, Evidence, Rules
 from fleettools.policy.accounts.usage import USAGE, UsageState
 from fleettools.seen import Seen
+from fleettools.services.announcer import Announcer, Made, Step, unchanged
 from fleettools.services.ports import Clock, Messages
 from fleettools.services.store import Store, change, read, read_all
 
 TICK = 10.0  # seconds between two looks for what has ended, or stands unannounced
-
-
-class Made(NamedTuple):
-    """A record that a step makes, with the tmux servers whose panes it concerns."""
-
-    record: records.Record
-    servers: list[str]
-
-
-# A pure step on a credential: its next state, the records that it makes, and what became of what was asked.
-Step = Callable[[CredentialState], tuple[CredentialState, list[Made], str]]
 
 
 def rules(
@@ -55,7 +44,7 @@ class _Dated(msgspec.Struct):
 
 
 class Correlator:
-    """Applies the credential policy to verdicts, and sees to it that what was committed is said.
+    """Applies the credential policy to verdicts, and looks for what time alone brings.
 
     `flush` brings to the reader what was yielded. `replay`: the time is that of the records alone, so that a stored
     stream gives the same every time.
@@ -66,14 +55,13 @@ class Correlator:
         replay: bool = False,
     ) -> None:  # fmt: skip
         self._store, self._config, self._rules = store, config, rules
-        self._messages, self._clock, self._flush, self._replay = messages, clock, flush, replay
+        self._messages, self._clock, self._replay = messages, clock, replay
+        self._announcer = Announcer(store, clock, flush, replay)
         self._unmapped: Seen[str] = Seen()
         self._panes: Seen[tuple[str | None, str | None]] = Seen()
         self._completed: Seen[str] = Seen()
         self._missed: Seen[str] = Seen()  # credentials of which an error was too old to count
         self._began = store.moment()
-        self._next_end: int | None = None
-        self._latest_ms = 0  # of the records of a replay
 
     # -- verdicts
 
@@ -149,14 +137,14 @@ class Correlator:
         )  # fmt: skip
 
     def _then(self, raw: bytes, name: str, event: str, now: Moment, step: Step) -> Iterator[bytes]:
-        self._latest_ms = max(self._latest_ms, now.ms)
-        made, reason = self._commit(name, step)
+        self._announcer.reach(now.ms)
+        made, reason = self._announcer.commit(name, step)
         self._messages.debug(f"{event} on credential {name}: {reason}")
         if reason == outage.LATE:
             self._missed.add(name)
         yield raw
         for one in made:
-            yield from self._said(name, records.encode(one.record).decode())
+            yield from self._announcer.said(name, one.line)
             if not self._replay and self._store.moment().since(now) < announcing.KEEP_MS:
                 self._complain(one.record)
 
@@ -197,10 +185,7 @@ class Correlator:
     def at_start(self, daemon: str | None) -> Iterator[bytes]:
         """What this fleetd (`host:socket path`) has not printed of its panes, then what is due."""
         if daemon is not None:
-            now, printed = self._store.moment(), self._printed(daemon)
-            for name, state in self._credentials():
-                for one in announcing.unprinted(state.announcements, now, printed, daemon):
-                    yield from self._said(name, one)
+            yield from self._announcer.unprinted(daemon)
         yield from self.due()
 
     def due(self) -> Iterator[bytes]:
@@ -208,34 +193,30 @@ class Correlator:
         if self._replay:
             return
         now, stamp = self._store.moment(), self._clock.stamp()
-        states = dict(self._credentials())
+        states = dict(self._announcer.credentials())
         for name, state in states.items():
             if announcing.overdue(state.announcements, now)[1]:
-                yield from self._said_again(name, now)
+                yield from self._announcer.said_again(name, now)
             if credential.ends(state, name, now, stamp)[0] is not state:
-                for one in self._commit(name, lambda same: (same, [], ""))[0]:
-                    yield from self._said(name, records.encode(one.record).decode())
+                yield from self._announcer.settled(name, unchanged)
         for key, known in read_all(self._store, USAGE, UsageState):
             yield from self._nearly(key.removeprefix(USAGE), known, states, now, stamp)
 
     def before(self, raw: bytes) -> Iterator[bytes]:
         """In a replay: the ends that lie before the record of this line, or at its moment."""
-        if self._next_end is None:
+        if not self._announcer.awaits_an_end:
             return
         try:
             ts = msgspec.json.decode(raw, type=_Dated).ts
             ms = records.to_ms(ts) if ts else None
         except (msgspec.DecodeError, BadInput):
             return  # what is wrong with the line is said by who has to read it
-        if ms is not None and ms >= self._next_end:
-            self._latest_ms = max(self._latest_ms, ms)
-            yield from self._replayed()
+        if ms is not None:
+            yield from self._announcer.ends_until(ms)
 
     def at_end(self) -> Iterator[bytes]:
         """What is due at the end of the input; in a replay all periods end."""
-        while self._next_end is not None:
-            self._latest_ms = self._next_end
-            yield from self._replayed()
+        yield from self._announcer.all_ends()
         yield from self.due()
         if not self._replay:
             self._look_at_the_pace()
@@ -245,7 +226,7 @@ class Correlator:
         now = self._store.moment()
         if now.since(self._began) > self._rules.window_ms:
             return
-        for name in [name for name, _ in self._credentials()]:
+        for name in [name for name, _ in self._announcer.credentials()]:
             apart = change(
                 self._store, credential.credential_key(name), CredentialState,
                 lambda state, missed=name in self._missed: pace.looked(  # type: ignore[misc]
@@ -265,75 +246,7 @@ class Correlator:
             return state, [Made(one, []) for one in said], ""
 
         if credential.is_name(name) and step(states.get(name) or CredentialState())[1]:
-            for one in self._commit(name, step)[0]:
-                yield from self._said(name, records.encode(one.record).decode())
-
-    def _replayed(self) -> Iterator[bytes]:
-        """The ends up to the latest moment of the records, the first one first."""
-        made = [
-            one for name, _ in list(self._credentials()) for one in self._commit(name, lambda same: (same, [], ""))[0]
-        ]
-        made.sort(key=lambda one: one.record.ts)
-        yield from (records.encode(one.record) for one in made)
-
-    # -- the store
-
-    def _credentials(self) -> Iterator[tuple[str, CredentialState]]:
-        for key, state in read_all(self._store, CREDENTIALS, CredentialState):
-            yield key.removeprefix(CREDENTIALS), state
-
-    def _printed(self, daemon: str) -> frozenset[str]:
-        known = read(self._store, heartbeat.daemon_key(daemon), heartbeat.DaemonState)
-        return frozenset(known.printed if known else ())
-
-    def _commit(self, name: str, step: Step) -> tuple[list[Made], str]:
-        """Store what a step changes, and the ends of what is over; gives what there is to say, in order, and why."""
-        clock, stamp = self._store.moment(), {} if self._replay else self._clock.stamp()
-        now = Moment(self._latest_ms) if self._replay else clock
-
-        def whole(before: CredentialState | None) -> tuple[CredentialState | None, tuple[list[Made], str]]:
-            state, first = _ended(before or CredentialState(), name, now, stamp)
-            state, made, reason = step(state)
-            state, last = _ended(state, name, now, stamp)
-            for one in (made := [*first, *made, *last]):
-                owed = announcing.committed(state.announcements, one.record, one.servers, clock)
-                state = replace(state, announcements=owed)
-            return (None if before is None and state == CredentialState() else state), (made, reason)
-
-        answer = change(self._store, credential.credential_key(name), CredentialState, whole)
-        if self._replay:
-            periods = [one for _, state in self._credentials() for one in (state.cool_off, state.quarantine)]
-            self._next_end = min((one.until_ms for one in periods if one and not one.told), default=None)
-        return answer
-
-    def _said_again(self, name: str, now: Moment) -> Iterator[bytes]:
-        def step(state: CredentialState | None) -> tuple[CredentialState | None, list[str]]:
-            if state is None:
-                return None, []
-            owed, lines = announcing.overdue(state.announcements, now)
-            return replace(state, announcements=owed), lines
-
-        # Of several processes that see the same record standing, one gets its line from this commit.
-        for line in change(self._store, credential.credential_key(name), CredentialState, step):
-            yield from self._said(name, line)
-
-    def _said(self, name: str, line: str) -> Iterator[bytes]:
-        """Write the line out, and only then mark it announced."""
-
-        def step(state: CredentialState | None) -> tuple[CredentialState | None, None]:
-            if state is None:
-                return None, None
-            return replace(state, announcements=announcing.announced(state.announcements, line)), None
-
-        yield line.encode()
-        self._flush()
-        change(self._store, credential.credential_key(name), CredentialState, step)
-
-
-def _ended(state: CredentialState, name: str, now: Moment, stamp: dict[str, Any]) -> tuple[CredentialState, list[Made]]:
-    """The ends of what is over, with the servers of the panes that began it."""
-    state, ended = credential.ends(state, name, now, stamp)
-    return state, [Made(one, [found.server for found in period.evidence if found.server]) for one, period in ended]
+            yield from self._announcer.settled(name, step)
 
 
 def _why_unmapped(profile: str | None, configured: bool) -> str:

@@ -287,11 +287,11 @@ def test_a_record_never_waits(reader: "subprocess.Popen[bytes]") -> None:
 CRASHING = """
 import os, signal, sys
 from fleettools.commands import correlate
-from fleettools.services import correlator
+from fleettools.services import announcer, correlator
 def crash(self, key, line):
     os.kill(os.getpid(), signal.SIGKILL)
     yield b""
-correlator.Correlator._said = crash
+announcer.Announcer.said = crash
 sys.argv[0] = "fleet-correlate"
 correlate.main()
 """
@@ -350,7 +350,7 @@ def test_a_reader_that_is_gone_leaves_the_incident_to_the_next_run(env: dict[str
 
 @pytest.mark.parametrize("busy", [False, True], ids=["quiet", "busy"])
 def test_what_stands_unannounced_is_looked_for_whether_the_input_is(env: dict[str, str], busy: bool) -> None:
-    script = CRASHING.replace("correlator.Correlator._said = crash", "correlate.TICK = 0.05")
+    script = CRASHING.replace("announcer.Announcer.said = crash", "correlator.TICK = 0.05")
     piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
     process = subprocess.Popen([sys.executable, "-c", script], env=env, cwd=env["HOME"], **piped)  # type: ignore[call-overload]
     stop = threading.Event()
