@@ -19,7 +19,7 @@ demo: setup
 
 test:
 	@scripts/setup $(TOOLS)
-	$(PY) -m pytest -n 4 --dist loadgroup
+	$(PY) -m pytest -n 6 --dist loadgroup
 
 check: setup
 	$(PY) -m ruff check .

@@ -76,15 +76,20 @@ def show(out: Output, messages: Messages) -> Exit:
 
 
 def _is_news(line: bytes, story: Timeline) -> bool:
-    """Whether a record is shown: how a turn ended, the incident and the notice; the story takes them all."""
+    """Whether a record is shown: how a member's turn ended, the incident and the notice; the story takes them all."""
     cls = SHOWN.get(records.kind(line))
     if cls is None:
         return False
     record = records.decode(line, cls)
-    if isinstance(record, records.Verdict) and (record.outcome not in records.ENDINGS or record.resolved is False):
+    if isinstance(record, records.Verdict) and not _ends_a_turn(record):
         return False
     story.add(record)
     return True
+
+
+def _ends_a_turn(verdict: records.Verdict) -> bool:
+    """Whether a member's turn has ended with it; the lead, which answers the notice, is nobody's member."""
+    return verdict.role != "lead" and verdict.outcome in records.ENDINGS and verdict.resolved is not False
 
 
 @contextmanager
