@@ -1,6 +1,6 @@
 """fleet-hook: what an agent itself says of its turns and limits, as signals; and its hooks in the agent's settings."""
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,7 @@ from fleettools.errors import BadInput, Exit, FleetError, UsageError
 if TYPE_CHECKING:
     from fleettools import records
     from fleettools.adapters.terminals import Kin
+    from fleettools.policy.signals.origin import Word
     from fleettools.screens.look import Look
 
 PATIENCE = 2.0  # seconds for a payload that is posted
@@ -74,6 +75,7 @@ def main(
         return Exit.OK
     from fleettools import records
     from fleettools.adapters import clock
+    from fleettools.policy.signals.origin import Word
 
     found = _signal(ctx, Word(_payload(words, None), _named(agent), "hook", clock.stamp(), _above()))
     if isinstance(found, str):
@@ -93,20 +95,11 @@ def _named(agent: str | None) -> str:
 def _hand_over(ctx: Context, words: tuple[str, ...], agent: str | None, state_url: str | None) -> None:
     """Read the payload and leave the rest to a process that nobody waits for."""
     from fleettools.adapters import clock
+    from fleettools.policy.signals.origin import Word
 
     stamp = clock.stamp()
     if data := _payload(words, PATIENCE):
         _in_background(ctx, Word(data, _named(agent), "hook", stamp, _above()), state_url)
-
-
-class Word(NamedTuple):
-    """A payload, and who handed it over when; `above`: the processes above this one, nearest first."""
-
-    data: bytes
-    agent: str
-    source: Literal["hook", "statusline"]
-    stamp: dict[str, Any]
-    above: "list[Kin]"
 
 
 def _payload(words: tuple[str, ...], seconds: float | None) -> bytes:
@@ -138,46 +131,18 @@ def _payload(words: tuple[str, ...], seconds: float | None) -> bytes:
             raise BadInput("a payload over 16 MiB", "hand over one payload", "stdin")
 
 
-def _signal(ctx: Context, word: Word) -> "records.Signal | str":
+def _signal(ctx: Context, word: "Word") -> "records.Signal | str":
     """The signal in a payload, or why there is none."""
-    import msgspec
+    import os
 
-    from fleettools import records
-    from fleettools.adapters import clock
-    from fleettools.policy.signals import payloads
-    from fleettools.services import signaling
+    from fleettools.adapters import accounts, agentfiles, clock
+    from fleettools.services.word import Here, heard
 
-    try:
-        payload = msgspec.json.decode(word.data)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise BadInput(
-            f"not JSON ({error})", "hand over the JSON object that the agent gives its hook", "stdin"
-        ) from None
-    now_ms = records.to_ms(str(word.stamp["ts"]))
-    said = payloads.read(payload, lambda text: _cause(ctx, word.agent, text), now_ms)
-    if isinstance(said, payloads.Nothing):
-        return said.reason
-    if said.text and said.resets_ms is None and said.cause in ("quota", "credits"):
-        from fleettools.screens import resets
+    def look_of(agent: str) -> "Look | None":
+        return agentfiles.load(agent, ctx.config().agents)
 
-        said = said._replace(resets_ms=resets.read(said.text, now_ms, clock.local_zone()))
-    origin = _origin(ctx, word)
-    if isinstance(origin, str):
-        return origin
-    return signaling.record(said, origin, word.source, word.stamp)
-
-
-def _look(ctx: Context, agent: str) -> "Look | None":
-    from fleettools.adapters import agentfiles
-
-    return agentfiles.load(agent, ctx.config().agents)
-
-
-def _cause(ctx: Context, agent: str, text: str) -> str:
-    from fleettools.screens import causes
-
-    look = _look(ctx, agent)
-    return causes.cause_of(look, text)[0] if look else "unknown"
+    here = Here(os.environ, os.uname().nodename, clock.local_zone(), look_of, accounts.environment)
+    return heard(word, here)
 
 
 def _above() -> "list[Kin]":
@@ -189,75 +154,22 @@ def _above() -> "list[Kin]":
     return above(os.getpid())
 
 
-def _origin(ctx: Context, word: Word) -> Any:
-    """The agent and the pane that this process was started from, or why it speaks for none."""
+def _in_background(ctx: Context, word: "Word", state_url: str | None) -> None:
+    """Post what the payload says, in a process that keeps nobody waiting; too many at a time are dropped."""
+    from fleettools.adapters import background
+
+    background.leave(lambda: _post(ctx, word, state_url), LONGEST)
+
+
+def _post(ctx: Context, word: "Word", state_url: str | None) -> None:
     import os
 
-    from fleettools.adapters import accounts
-    from fleettools.policy import foreground
-    from fleettools.policy.signals import origin
-    from fleettools.services.signaling import Origin
-
-    socket, _, rest = os.environ.get("TMUX", "").partition(",")
-    pane, server = os.environ.get("TMUX_PANE", ""), rest.partition(",")[0]
-    if not socket or not server.isdecimal() or not pane.startswith("%"):
-        return Origin(word.agent)
-    if word.above:
-        look = _look(ctx, word.agent)
-        commands = look.commands if look else [word.agent]
-        agents = [any(name in commands for name in foreground.names(kin.words)) for kin in word.above]
-        if reason := origin.foreign(word.above, int(server), agents):
-            return reason
-        own = origin.pane(word.above, int(server))
-        if own and accounts.environment(own.pid).get("TMUX_PANE", pane) != pane:
-            return "it names another pane than the one that it was started from"
-    return Origin(word.agent, f"{os.uname().nodename}:{socket}:{server}", pane)
-
-
-def _in_background(ctx: Context, word: Word, state_url: str | None) -> None:
-    """Post what the payload says, in a process that keeps nobody waiting and ends by itself."""
-    import os
-    import signal
-
-    if os.fork():
-        return
-    status = Exit.OK
-    try:
-        os.setsid()
-        signal.alarm(LONGEST)  # whatever the store does
-        null = os.open(os.devnull, os.O_RDWR)
-        for fd in (0, 1, 2):  # an agent waits until its hook's pipes are closed
-            os.dup2(null, fd)
-        if _has_turn():
-            _post(ctx, word, state_url)
-    except BaseException:
-        status = Exit.INTERNAL
-    finally:
-        os._exit(status)
-
-
-def _has_turn() -> bool:
-    """Whether fewer than WAITING are being posted; the place is held until this process ends."""
-    import fcntl
-    import os
-
+    from fleettools.adapters import background
     from fleettools.adapters.stores import default_path
-
-    folder = os.path.dirname(default_path())
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    file = os.open(os.path.join(folder, "hooks.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    for place in range(WAITING):
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-            return True
-        except OSError:
-            continue
-    return False
-
-
-def _post(ctx: Context, word: Word, state_url: str | None) -> None:
     from fleettools.services import signaling
 
+    if not background.takes_place(os.path.join(os.path.dirname(default_path()), "hooks.lock"), WAITING):
+        return
     found = _signal(ctx, word)
     if not isinstance(found, str) and found.server and found.target:
         store = ctx.store(state_url)
@@ -273,6 +185,7 @@ def _status_line(ctx: Context, words: tuple[str, ...], agent: str | None, state_
 
     from fleettools.adapters import clock
     from fleettools.policy.signals import payloads
+    from fleettools.policy.signals.origin import Word
 
     stamp = clock.stamp()
     data = b""

@@ -1,7 +1,7 @@
 """Whose hook this is: the agent of the pane itself, or one that runs inside it and has inherited its pane."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
 
 
 class Kin(Protocol):
@@ -18,6 +18,16 @@ class Kin(Protocol):
     @property
     def words(self) -> Sequence[str]:
         """Its argv."""
+
+
+class Word(NamedTuple):
+    """A payload, and who handed it over when; `above`: the processes above the hook, nearest first."""
+
+    data: bytes
+    agent: str
+    source: Literal["hook", "statusline"]
+    stamp: Mapping[str, Any]
+    above: Sequence[Kin]
 
 
 def pane(above: Sequence[Kin], server_pid: int) -> Kin | None:
