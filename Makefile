@@ -2,13 +2,14 @@
 PY = .venv/bin/python
 TOOLS = tmux jq mandoc zsh fish postgres sshd ps lsof
 
-.PHONY: help setup demo test check bench
+.PHONY: help setup demo test check bench live
 
 help:
 	@echo 'make demo    watch fleettools catch an outage, on a tmux server of its own'
 	@echo 'make test    the whole test-suite'
 	@echo 'make check   ruff, mypy and the layering test'
 	@echo 'make bench   measured ratios, see benchmarks/'
+	@echo 'make live    the newest agents against a failing backend, see docs/live.md'
 	@echo 'make setup   only what the others need'
 
 setup:
@@ -30,3 +31,7 @@ check: setup
 bench:
 	@scripts/setup tmux jq
 	$(PY) benchmarks/bench.py
+
+live:
+	@scripts/setup tmux
+	@$(PY) -m tests.live
