@@ -8,11 +8,11 @@ import msgspec
 from fleettools import records
 from fleettools.errors import BadInput
 from fleettools.policy import foreground
-from fleettools.policy.signals import origin, payloads
+from fleettools.policy.signals import payloads
 from fleettools.policy.signals.origin import Word
 from fleettools.screens import causes
 from fleettools.screens.look import Look
-from fleettools.services import signaling
+from fleettools.services import signaling, whence
 from fleettools.services.signaling import Origin
 
 
@@ -54,17 +54,10 @@ def _cause(look: Look | None, text: str) -> str:
 
 def _origin(word: Word, here: Here) -> Origin | str:
     """The agent and the pane that the hook was started from, or why it speaks for none."""
-    socket, _, rest = here.env.get("TMUX", "").partition(",")
-    pane, server = here.env.get("TMUX_PANE", ""), rest.partition(",")[0]
-    if not socket or not server.isdecimal() or not pane.startswith("%"):
-        return Origin(word.agent)
-    if word.above:
-        look = here.look_of(word.agent)
-        commands = look.commands if look else [word.agent]
-        agents = [any(name in commands for name in foreground.names(kin.words)) for kin in word.above]
-        if reason := origin.foreign(word.above, int(server), agents):
-            return reason
-        own = origin.pane(word.above, int(server))
-        if own and here.environment(own.pid).get("TMUX_PANE", pane) != pane:
-            return "it names another pane than the one that it was started from"
-    return Origin(word.agent, f"{here.host}:{socket}:{server}", pane)
+    look = here.look_of(word.agent) if word.above and "TMUX" in here.env else None
+    commands = look.commands if look else [word.agent]
+    agents = [any(name in commands for name in foreground.names(kin.words)) for kin in word.above]
+    found = whence.pane(here.env, here.host, word.above, agents, here.environment)
+    if isinstance(found, str):
+        return found
+    return Origin(word.agent, found.server, found.target) if found else Origin(word.agent)
