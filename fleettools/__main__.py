@@ -23,6 +23,7 @@ COMMANDS = {
         "fleet-release": "let a member go, or lift a cool-off or a quarantine",
         "fleet-resume": "prompt failed members again when their credential is free",
         "fleet-hook": "pass on what an agent itself says of its turns and limits",
+        "fleettools-mcp": "the same verbs and views as tools for an agent",
     },
     "Views": {
         "fleet-list": "the members, their states, and the profiles",

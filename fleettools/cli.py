@@ -40,6 +40,12 @@ class Context:
         self.config_path = config
         self._config: Config | None = None
 
+    def anew(self) -> "Context":
+        """The same, with a configuration that is read anew: for a command that outlives the one that it has read."""
+        made = Context(self.messages.program, self.config_path, False, False, self.strict, self.json)
+        made.messages = self.messages
+        return made
+
     def config(self) -> "Config":
         """The configuration, defaults when there is no file, read once; raises BadConfig."""
         from fleettools.adapters import configfile

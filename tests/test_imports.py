@@ -41,7 +41,7 @@ def loaded(command: str, args: list[str], record: dict[str, str] | None, folder:
     return imported(command, args, record, folder) & HEAVY
 
 
-STARTED = ["classify", "resolve", "correlate", "notify", "scrape", "gate", "list", "timeline", "fleetd"]
+STARTED = ["classify", "resolve", "correlate", "notify", "scrape", "gate", "list", "timeline", "fleetd", "mcp"]
 
 
 @pytest.mark.parametrize("command", STARTED)

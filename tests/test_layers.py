@@ -11,11 +11,11 @@ PACKAGE = Path(fleettools.__file__).parent
 
 # Each room may import what stands before it, and itself. Doors are handed in: only the last rooms name them.
 VALUES = ("errors", "seen", "records", "moments")
-ORDER = (*VALUES, "screens", "policy", "config", "services", "commands", "daemon", "demo", "api")
+ORDER = (*VALUES, "screens", "policy", "config", "services", "mcp", "commands", "daemon", "demo", "api")
 BESIDE = {"cli": "commands", "completion": "commands", "__main__": "commands"}
 ABOVE = {"fleettools.commands.fleetd": "api"}  # the command of the daemon stands over it
 DOORS = {*VALUES, "screens", "config"}  # what adapters may import, besides each other
-ENTER_DOORS = {"commands", "daemon", "demo", "api"}
+ENTER_DOORS = {"mcp", "commands", "daemon", "demo", "api"}
 
 PURE = (*VALUES, "screens", "policy", "config")
 PLAIN = {
@@ -145,6 +145,8 @@ WRONG = (
     ("fleettools.adapters.tmux", "from fleettools.policy.accounts import outage"),
     ("fleettools.adapters.tmux", "from fleettools.services import fleet"),
     ("fleettools.commands.list", "from fleettools import daemon"),
+    ("fleettools.services.verbs.send", "from fleettools.mcp import call"),
+    ("fleettools.mcp.call", "from fleettools.cli import Context"),
     ("fleettools.daemon", "from fleettools.commands import fleetd"),
     ("fleettools.cli", "from fleettools.demo import show"),
     ("fleettools.records", "from fleettools.screens import sgr"),

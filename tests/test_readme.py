@@ -88,6 +88,23 @@ def test_hooks_go_into_the_agents_settings(box: Sandbox) -> None:
     assert box.run("fleet-hook", "--install", "claude", "--remove").status == 0
 
 
+def test_an_agent_that_is_told_the_line_reaches_the_server(box: Sandbox) -> None:
+    """Each agent starts what stands last in its line, as a client of it."""
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    first = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
+    fake = box.folder / "agents" / "claude"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\nshift $(($# - 1))\necho '{first}' | $1 --read-only\n")
+    fake.chmod(0o755)
+    for agent in ("codex", "gemini", "opencode"):
+        (fake.parent / agent).symlink_to("claude")
+    env = {"PATH": f"{fake.parent}:{box.env['PATH']}"}
+    shown = box.run("sh", "-c", block("mcp add"), env=env)
+    assert json.loads(shown.out)["result"]["serverInfo"]["name"] == "fleettools", shown
+    every = box.run("sh", str(ROOT / "samples/mcp"), env=env)
+    assert (every.status, every.out.count('"serverInfo"')) == (0, 4), every
+
+
 def test_failed_members_are_prompted_again_with_the_printed_section(box: Sandbox) -> None:
     own = box.folder / "resuming.yaml"
     own.write_text((box.work / "fleetd.yaml").read_text() + block("resume:"))
@@ -240,7 +257,7 @@ def test_three_commands_lead_from_running_panes_to_an_alert() -> None:
 
 
 def test_every_block_is_tried_here() -> None:
-    assert len(BLOCKS) == 11
+    assert len(BLOCKS) == 12
 
 
 @pytest.fixture(name="clone")
