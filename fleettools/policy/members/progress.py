@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from fleettools import records
 from fleettools.policy.members import ends, turns
@@ -15,6 +15,7 @@ from fleettools.records import BASELINE, CLEARED
 
 Kept = tuple[MemberState, Answer]
 FAILURES = frozenset({"backend_error", "exhausted"})
+UNNAMED = (None, "unknown")
 DOUBTED = "its end is not proved yet"
 STATES: dict[records.Outcome, records.State] = {
     "working": "busy",
@@ -30,52 +31,66 @@ STATES: dict[records.Outcome, records.State] = {
 
 def of_the_turn(member: MemberState, sight: Sighting, settled: Settled, fit: Fit) -> Kept:
     """A look at the current turn: it ends it, tells nothing of it, or shows it under way."""
-    seen, turn = sight.seen, member.turn
-    assert turn is not None
-    late = fit.kind == "same" and sight.ms < max(turn.seen_ms, member.since_ms)
-    bare = seen.pattern == BASELINE or (seen.outcome == "idle" and not seen.stopped)
-    if seen.outcome in records.ENDINGS:
+    late = fit.kind == "same" and sight.ms < max(_turn(member).seen_ms, member.since_ms)
+    if sight.seen.outcome in records.ENDINGS:
         after, answer = _ended(member, sight, settled, fit, late)
-    elif late or fit.kind == "still" or (seen.outcome == "stale" and not bare):
+    elif late or fit.kind == "still" or (sight.seen.outcome == "stale" and not _is_bare(sight.seen)):
         return member, Answer(fit.reason)
     else:
-        after, answer = _under_way(member, sight, settled, fit, bare)
-    if answer.asks or late or seen.pattern in (BASELINE, CLEARED):
+        after, answer = _under_way(member, sight, settled, fit)
+    # What a person opened or cleared, and what stood there before the delivery, was not drawn by the turn.
+    if answer.asks or late or sight.seen.pattern in (BASELINE, CLEARED):
         return after, answer
     return _drawn(after, sight), answer
 
 
+def _turn(member: MemberState) -> TurnState:
+    """The current turn of a member that has one: whoever calls has begun it, or found it."""
+    assert member.turn is not None
+    return member.turn
+
+
+def _is_bare(seen: records.Verdict) -> bool:
+    """Whether a look shows no more than what stood there before the delivery."""
+    return seen.pattern == BASELINE or (seen.outcome == "idle" and not seen.stopped)
+
+
 def _drawn(member: MemberState, sight: Sighting) -> MemberState:
     """Keep which prompt the screen shows, and what the turn has drawn when it rests."""
-    seen, turn = sight.seen, member.turn
-    assert turn is not None
+    seen, turn = sight.seen, _turn(member)
     news: dict[str, Any] = {"screen": turns.prompt_of(seen)}
     if seen.block is not None:
         news |= {"drew": True} if seen.outcome in AT_WORK else {"drew": True, "block": seen.block}
     news = {name: new for name, new in news.items() if new is not None and new != getattr(turn, name)}
-    if not news:
-        return member
-    return msgspec.structs.replace(member, turn=msgspec.structs.replace(turn, **news, seen_ms=sight.ms))
+    return replace(member, turn=replace(turn, **news, seen_ms=sight.ms)) if news else member
 
 
-def _under_way(member: MemberState, sight: Sighting, settled: Settled, fit: Fit, bare: bool) -> Kept:
+# -- a turn that goes on, or was stopped
+
+
+def _under_way(member: MemberState, sight: Sighting, settled: Settled, fit: Fit) -> Kept:
     """A look at a turn that has not ended: the member's state follows, unless it failed in this very turn."""
-    outcome = sight.seen.outcome
-    after, stop = stopped(member, sight, settled, bare)
+    seen = sight.seen
+    after, stop = stopped(member, sight, settled, _is_bare(seen))
     if stop.asks:
         return member, Answer(STOPPED, asks=stop.asks)
-    turn = after.turn
-    assert turn is not None
-    if not turn.has_ended and outcome != "stale" and (turn.outcome, turn.doubt) != (outcome, None):
-        turn = msgspec.structs.replace(turn, outcome=outcome, doubt=None, seen_ms=sight.ms)
-        after = msgspec.structs.replace(after, turn=turn)
+    after = _going_on(after, sight)
     if after.state in FAILED and fit.kind == "same":
         return after, Answer("failed until a person starts another turn")
     if stop.done:
         return entered(after, "idle", sight.ms), Answer(STOPPED)
     # As long as a ticket's turn may only not have begun to draw, a quiet screen says nothing of its member.
-    quiet = outcome == "stale" or (bare and turn.open_ticket is not None)
-    return (after if quiet else entered(after, STATES[outcome], sight.ms)), Answer(fit.reason)
+    if seen.outcome == "stale" or (_is_bare(seen) and _turn(after).open_ticket is not None):
+        return after, Answer(fit.reason)
+    return entered(after, STATES[seen.outcome], sight.ms), Answer(fit.reason)
+
+
+def _going_on(member: MemberState, sight: Sighting) -> MemberState:
+    """The outcome of a turn that has not ended is that of its last look, and an end that was in doubt was none."""
+    turn, outcome = _turn(member), sight.seen.outcome
+    if turn.has_ended or outcome == "stale" or (turn.outcome, turn.doubt) == (outcome, None):
+        return member
+    return replace(member, turn=replace(turn, outcome=outcome, doubt=None, seen_ms=sight.ms))
 
 
 class Stop(NamedTuple):
@@ -88,57 +103,72 @@ class Stop(NamedTuple):
 def stopped(member: MemberState, sight: Sighting, settled: Settled, bare: bool) -> tuple[MemberState, Stop]:
     """The member after a look that may show that a person stopped its turn, or cleared its screen.
 
-    The agent's own stop mark shows it at once; a screen that is `bare`, no more on it than before the delivery, when
-    it stays so although the prompt had been seen submitted.
+    `bare`: it shows no more than what stood there before the delivery.
     """
-    before, seen = member.turn, sight.seen
-    assert before is not None
+    before, seen = _turn(member), sight.seen
     fresh = seen.pattern == CLEARED and before.screen is not None
-    since = (before.bare_ms or sight.ms) if bare and before.open_ticket and before.submitted else None
-    turn = msgspec.structs.replace(before, cleared=before.cleared or bool(fresh), bare_ms=since)
-    done = False
-    if turn.open_ticket and not turn.has_ended:
-        done = bool(seen.stopped) or (since is not None and sight.ms - since >= PROOF_MS)
+    turn = replace(before, cleared=before.cleared or fresh, bare_ms=_bare_since(before, sight.ms) if bare else None)
+    done = _is_stop(turn, seen, sight.ms)
     if done:
         asks, won = settling(member, settled, "verdict", "failed", STOPPED, sight.ms, turn.event)
         if asks:
             return member, Stop(True, asks)
-        turn = msgspec.structs.replace(turn, resolved=won)
+        turn = replace(turn, resolved=won)
     if turn == before:
         return member, Stop(done)
-    turn = msgspec.structs.replace(turn, seen_ms=sight.ms)
-    return msgspec.structs.replace(member, turn=turn, earlier=[] if done else member.earlier), Stop(done)
+    return replace(member, turn=replace(turn, seen_ms=sight.ms), earlier=[] if done else member.earlier), Stop(done)
+
+
+def _bare_since(turn: TurnState, now_ms: int) -> int | None:
+    """Since when the screen is bare although the prompt of an open ticket had been seen submitted."""
+    return (turn.bare_ms or now_ms) if turn.open_ticket and turn.submitted else None
+
+
+def _is_stop(turn: TurnState, seen: records.Verdict, now_ms: int) -> bool:
+    """The agent's own stop mark shows a stop at once, a bare screen when it stays so."""
+    if not turn.open_ticket or turn.has_ended:
+        return False
+    return bool(seen.stopped) or (turn.bare_ms is not None and now_ms - turn.bare_ms >= PROOF_MS)
+
+
+# -- a turn that has ended
 
 
 def _ended(member: MemberState, sight: Sighting, settled: Settled, fit: Fit, late: bool) -> Kept:
-    """An ended outcome: when it counts, settle the ticket, then mark the member, unless something else settled it."""
-    seen, turn = sight.seen, member.turn
-    assert turn is not None
-    owes = turn.open_ticket is not None or bool(member.earlier)
-    if turn.has_ended and not owes and turns.final(turn, seen.outcome) == turn.outcome:
+    """An ended outcome: one more look at a known end, one that is not proved yet, or an end that counts.
+
+    An end that counts settles the tickets that wait for it before it marks the member.
+    """
+    turn, seen = _turn(member), sight.seen
+    waited_for = turn.open_ticket is not None or bool(member.earlier)
+    if turn.has_ended and not waited_for and turns.final(turn, seen.outcome) == turn.outcome:
         return _of_the_same_end(member, sight, fit.reason)
     end = ends.weighed(turn.doubt, seen, sight.ms, sight.before)
     if isinstance(end, Doubt):
         return _doubted(member, sight, end, late)
-    outcome = turns.final(turn, end.outcome)
     why = (end.said or {}).get("reason") or seen.reason or seen.line or end.outcome
-    path = end.said["path"] if end.said else seen.path
     resolved = turn.resolved
-    if owes:
+    if waited_for:
         asks, won = settling(member, settled, "verdict", end.outcome, why, sight.ms, turn.event)
         if asks:
             return member, Answer(why, asks=asks)
         resolved = won if turn.open_ticket else resolved
-    if outcome == turn.outcome and resolved == turn.resolved and not member.earlier:
+    if (turns.final(turn, end.outcome), resolved) == (turn.outcome, turn.resolved) and not member.earlier:
         return _of_the_same_end(member, sight, "the turn's outcome stays")
-    cause, resets_at, source = _merged(turn, outcome, sight)
-    turn = msgspec.structs.replace(
-        turn, outcome=outcome, cause=cause, resets_at=resets_at, source=source, resolved=resolved, at_ms=end.at_ms,
-        undated=end.undated, fast=path == "fast", seen_ms=max(sight.ms, turn.seen_ms),
-        doubt=turn.doubt if end.said else None,
+    return _counted(member, sight, fit, end, why, resolved)
+
+
+def _counted(member: MemberState, sight: Sighting, fit: Fit, end: End, why: str, resolved: bool | None) -> Kept:
+    """An end that counts is the turn's, and marks the member unless something else had settled its ticket."""
+    before = _turn(member)
+    outcome = turns.final(before, end.outcome)
+    known = _known(before, outcome, sight.seen)
+    turn = replace(
+        before, outcome=outcome, cause=known.cause, resets_at=known.resets_at, source=known.source, resolved=resolved,
+        at_ms=end.at_ms, undated=end.undated, fast=(end.said["path"] if end.said else sight.seen.path) == "fast",
+        seen_ms=max(sight.ms, before.seen_ms), doubt=before.doubt if end.said else None,
     )  # fmt: skip
-    resumed = 0 if outcome == "completed" else member.resumed
-    after = msgspec.structs.replace(member, turn=turn, earlier=[], resumed=resumed)
+    after = replace(member, turn=turn, earlier=[], resumed=0 if outcome == "completed" else member.resumed)
     answer = Answer(fit.reason, fields=_dated(turn, sight, end))
     if resolved is False:
         # A losing verdict is no evidence; that the turn is over is all it says.
@@ -148,27 +178,25 @@ def _ended(member: MemberState, sight: Sighting, settled: Settled, fit: Fit, lat
 
 def _doubted(member: MemberState, sight: Sighting, doubt: Doubt, late: bool) -> Kept:
     """An end that is not proved: the turn has begun, its member is busy, and nothing else follows."""
-    turn = member.turn
-    assert turn is not None
+    turn = _turn(member)
     answer = Answer(DOUBTED, resolved=False, fields={"at": sight.ts(doubt.at_ms), "undated": doubt.undated or None})
     if late:
         return member, answer
     if turn.doubt != doubt:
-        turn = msgspec.structs.replace(turn, doubt=doubt, bare_ms=None, seen_ms=sight.ms)
-        member = msgspec.structs.replace(member, turn=turn)
+        turn = replace(turn, doubt=doubt, bare_ms=None, seen_ms=sight.ms)
+        member = replace(member, turn=turn)
     stays = turn.has_ended or member.state in FAILED
     return (member if stays else entered(member, "busy", sight.ms)), answer
 
 
 def _of_the_same_end(member: MemberState, sight: Sighting, reason: str) -> Kept:
     """One more look at a turn that has ended: it says of the end what was said first, and may name what was unknown."""
-    before, seen = member.turn, sight.seen
-    assert before is not None and before.outcome is not None
-    cause, resets_at, source = _merged(before, before.outcome, sight)
-    turn = before
-    if (cause, resets_at) != (before.cause, before.resets_at):
-        turn = msgspec.structs.replace(before, cause=cause, resets_at=resets_at, source=source)
-        member = msgspec.structs.replace(member, turn=turn)
+    turn, seen = _turn(member), sight.seen
+    assert turn.outcome is not None
+    known = _known(turn, turn.outcome, seen)
+    if (known.cause, known.resets_at) != (turn.cause, turn.resets_at):
+        turn = replace(turn, cause=known.cause, resets_at=known.resets_at, source=known.source)
+        member = replace(member, turn=turn)
     doubt = turn.doubt
     proved = doubt is not None and doubt.outcome == turn.outcome and doubt.block == seen.block
     alike = seen.outcome == turn.outcome or {seen.outcome, turn.outcome} <= FAILURES
@@ -178,22 +206,37 @@ def _of_the_same_end(member: MemberState, sight: Sighting, reason: str) -> Kept:
     return member, Answer(reason, fields=_dated(turn, sight, End(seen.outcome, turn.at_ms, turn.undated, said)))
 
 
-def _merged(
-    turn: TurnState, outcome: records.Outcome, sight: Sighting
-) -> tuple[records.Cause | None, str | None, records.Source | None]:
-    """Cause, reset time and their source for a turn with this outcome: known words go before unknown ones.
+# -- what is known of an end
+
+
+class Known(NamedTuple):
+    """What is known of a failure, and who said it."""
+
+    cause: records.Cause | None
+    resets_at: str | None
+    source: records.Source | None
+
+
+def _known(turn: TurnState, outcome: records.Outcome, seen: records.Verdict) -> Known:
+    """What is known of a turn's end once its outcome is this one; first match wins.
 
     Of one failure, screen and agent may speak one after the other: the first keeps its word, the other adds to it.
     """
-    seen = sight.seen
+    before = Known(turn.cause, turn.resets_at, turn.source)
+    now = Known(seen.cause, seen.resets_at, seen.source or "screen")
+    # A look that shows no failure, or ends a turn that is none, says nothing of one.
     if seen.outcome not in FAILURES or outcome not in FAILURES:
-        return turn.cause, turn.resets_at, turn.source
-    raised = outcome != turn.outcome
-    if not raised and seen.outcome != outcome:
-        return turn.cause, turn.resets_at, turn.source
-    named = raised or (turn.cause in (None, "unknown") and seen.cause not in (None, "unknown"))
-    resets_at = seen.resets_at or turn.resets_at if raised else turn.resets_at or seen.resets_at
-    return (seen.cause, resets_at, seen.source or "screen") if named else (turn.cause, resets_at, turn.source)
+        return before
+    # A worse failure than the one before goes by its own word; when the limit resets may be known from that.
+    if outcome != turn.outcome:
+        return now._replace(resets_at=now.resets_at or before.resets_at)
+    # A milder one adds nothing.
+    if seen.outcome != outcome:
+        return before
+    # The same one again names what was unknown.
+    resets_at = before.resets_at or now.resets_at
+    named = before.cause in UNNAMED and now.cause not in UNNAMED
+    return (now if named else before)._replace(resets_at=resets_at)
 
 
 def _dated(turn: TurnState, sight: Sighting, end: End) -> dict[str, Any]:
