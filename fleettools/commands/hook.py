@@ -11,7 +11,7 @@ from fleettools.errors import BadInput, Exit, FleetError, UsageError
 if TYPE_CHECKING:
     from fleettools import records
     from fleettools.adapters.terminals import Kin
-    from fleettools.policy.signals.origin import Word
+    from fleettools.policy.signals.origin import Handed
     from fleettools.screens.look import Look
 
 PATIENCE = 2.0  # seconds for a payload that is posted
@@ -75,9 +75,9 @@ def main(
         return Exit.OK
     from fleettools import records
     from fleettools.adapters import clock
-    from fleettools.policy.signals.origin import Word
+    from fleettools.policy.signals.origin import Handed
 
-    found = _signal(ctx, Word(_payload(words, None), _named(agent), "hook", clock.stamp(), _above()))
+    found = _signal(ctx, Handed(_payload(words, None), _named(agent), "hook", clock.stamp(), _above()))
     if isinstance(found, str):
         ctx.messages.info(f"nothing to pass on: {found}")
         return Exit.OK
@@ -95,11 +95,11 @@ def _named(agent: str | None) -> str:
 def _hand_over(ctx: Context, words: tuple[str, ...], agent: str | None, state_url: str | None) -> None:
     """Read the payload and leave the rest to a process that nobody waits for."""
     from fleettools.adapters import clock
-    from fleettools.policy.signals.origin import Word
+    from fleettools.policy.signals.origin import Handed
 
     stamp = clock.stamp()
     if data := _payload(words, PATIENCE):
-        _in_background(ctx, Word(data, _named(agent), "hook", stamp, _above()), state_url)
+        _in_background(ctx, Handed(data, _named(agent), "hook", stamp, _above()), state_url)
 
 
 def _payload(words: tuple[str, ...], seconds: float | None) -> bytes:
@@ -131,12 +131,12 @@ def _payload(words: tuple[str, ...], seconds: float | None) -> bytes:
             raise BadInput("a payload over 16 MiB", "hand over one payload", "stdin")
 
 
-def _signal(ctx: Context, word: "Word") -> "records.Signal | str":
+def _signal(ctx: Context, word: "Handed") -> "records.Signal | str":
     """The signal in a payload, or why there is none."""
     import os
 
     from fleettools.adapters import accounts, agentfiles, clock
-    from fleettools.services.word import Here, heard
+    from fleettools.services.handed import Here, heard
 
     def look_of(agent: str) -> "Look | None":
         return agentfiles.load(agent, ctx.config().agents)
@@ -154,14 +154,14 @@ def _above() -> "list[Kin]":
     return above(os.getpid())
 
 
-def _in_background(ctx: Context, word: "Word", state_url: str | None) -> None:
+def _in_background(ctx: Context, word: "Handed", state_url: str | None) -> None:
     """Post what the payload says, in a process that keeps nobody waiting; too many at a time are dropped."""
     from fleettools.adapters import background
 
     background.leave(lambda: _post(ctx, word, state_url), LONGEST)
 
 
-def _post(ctx: Context, word: "Word", state_url: str | None) -> None:
+def _post(ctx: Context, word: "Handed", state_url: str | None) -> None:
     import os
 
     from fleettools.adapters import background
@@ -185,7 +185,7 @@ def _status_line(ctx: Context, words: tuple[str, ...], agent: str | None, state_
 
     from fleettools.adapters import clock
     from fleettools.policy.signals import payloads
-    from fleettools.policy.signals.origin import Word
+    from fleettools.policy.signals.origin import Handed
 
     stamp = clock.stamp()
     data = b""
@@ -196,7 +196,7 @@ def _status_line(ctx: Context, words: tuple[str, ...], agent: str | None, state_
     except (FleetError, msgspec.DecodeError, RecursionError) as error:
         said = payloads.Nothing(str(error))
     if isinstance(said, payloads.Said) and _is_news(said, str(stamp["ts"])):
-        _in_background(ctx, Word(data, agent or "claude", "statusline", stamp, _above()), state_url)
+        _in_background(ctx, Handed(data, agent or "claude", "statusline", stamp, _above()), state_url)
     if words:
         from fleettools.adapters import runner
 

@@ -20,7 +20,7 @@ class Kin(Protocol):
         """Its argv."""
 
 
-class Word(NamedTuple):
+class Handed(NamedTuple):
     """A payload, and who handed it over when; `above`: the processes above the hook, nearest first."""
 
     data: bytes

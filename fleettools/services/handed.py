@@ -9,7 +9,7 @@ from fleettools import records
 from fleettools.errors import BadInput
 from fleettools.policy import foreground
 from fleettools.policy.signals import payloads
-from fleettools.policy.signals.origin import Word
+from fleettools.policy.signals.origin import Handed
 from fleettools.screens import causes
 from fleettools.screens.look import Look
 from fleettools.services import signaling, whence
@@ -29,7 +29,7 @@ class Here(NamedTuple):
     environment: Callable[[int], Mapping[str, str]]
 
 
-def heard(word: Word, here: Here) -> records.Signal | str:
+def heard(word: Handed, here: Here) -> records.Signal | str:
     """The signal in a payload, or why there is none; raises BadInput for one that is no JSON."""
     try:
         payload = msgspec.json.decode(word.data)
@@ -52,7 +52,7 @@ def _cause(look: Look | None, text: str) -> str:
     return causes.cause_of(look, text)[0] if look else "unknown"
 
 
-def _origin(word: Word, here: Here) -> Origin | str:
+def _origin(word: Handed, here: Here) -> Origin | str:
     """The agent and the pane that the hook was started from, or why it speaks for none."""
     look = here.look_of(word.agent) if word.above and "TMUX" in here.env else None
     commands = look.commands if look else [word.agent]

@@ -10,8 +10,8 @@ from fleettools import records
 from fleettools.adapters import agentfiles
 from fleettools.adapters.terminals import Kin
 from fleettools.errors import BadInput
-from fleettools.policy.signals.origin import Word
-from fleettools.services.word import Here, heard
+from fleettools.policy.signals.origin import Handed
+from fleettools.services.handed import Here, heard
 
 STAMP = {"ts": "2026-01-31T07:00:00.000Z"}
 STOP = {"hook_event_name": "Stop", "session_id": "s"}
@@ -29,7 +29,7 @@ def said(
     """The signal of a hook of Claude's in these surroundings; the pane's own process says which pane it is."""
     data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     here = Here(env, "host", "Asia/Kolkata", agentfiles.load, lambda pid: {"TMUX_PANE": own} if pid == 20 else {})
-    return heard(Word(data, "claude", "hook", STAMP, above), here)
+    return heard(Handed(data, "claude", "hook", STAMP, above), here)
 
 
 def test_the_word_is_that_of_the_pane_and_its_server() -> None:
