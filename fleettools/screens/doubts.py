@@ -86,8 +86,9 @@ def _retry(case: Candidate) -> bool:
 
 
 def _paragraphs(case: Candidate) -> bool:
-    one = case.item.kind != "reply" or case.item.paragraphs == 1 or case.sign is Sign.COLOUR
-    return not one and not causes.has_request_id(case.item.text)
+    if case.item.kind != "reply" or case.item.paragraphs == 1 or case.sign is Sign.COLOUR:
+        return False
+    return not case.screen.burns(case.item) and not causes.has_request_id(case.item.text)
 
 
 def _talk(case: Candidate) -> bool:

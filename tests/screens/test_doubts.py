@@ -55,3 +55,13 @@ def test_no_doubt_is_raised_about_a_plain_failure() -> None:
     screen = Screen(drawing.failure("codex", "HTTP 503"), look_of("codex"))
     case = Candidate(screen, screen.telling, len(screen.telling) - 1, Sign.PLACE)
     assert doubts.doubt_of(case) is None
+
+
+def test_several_paragraphs_that_all_burn_are_one_failure_of_the_agents_own() -> None:
+    """As Claude Code draws what its safeguards say; in the colour of replies they are a reply."""
+    burning = [inked("⏺ API Error: this message was flagged.", RED), "", inked("  Try another model.", RED)]
+    plain = ["⏺ API Error: this message was flagged.", "", "  Try another model."]
+    for lines, failures in ((burning, 1), (plain, 0)):
+        text = drawing._on("claude", lines)
+        screen = Screen(inked("✻ a cool word", "38;5;39") + "\n" + text, look_of("claude"))
+        assert len(evidence.failing(screen)) == failures, lines
