@@ -135,6 +135,7 @@ def _read(fd: int) -> bytes:
             select.select([fd], [], [])
 
 
+_MARKED = codecs.BOM_UTF8[0]  # so begins a line with a byte order mark; asked of each line, so no search
 Handler = Callable[[bytes], Iterable[bytes]]
 
 
@@ -203,12 +204,14 @@ def _pumped(
             try:
                 if raw is None:
                     raise BadInput("a line over 16 MiB", "expected one record, at most 16 MiB, on a line")
-                plain = raw.removeprefix(codecs.BOM_UTF8)
+                plain = raw if raw[0] != _MARKED else raw.removeprefix(codecs.BOM_UTF8)
                 kind = records.kind(plain)
-                strange.over(batch.name, number, kind)
+                if strange.mend:
+                    strange.over(batch.name, number, kind)
+                if before:
+                    for data in before(plain):
+                        out.write(data)
                 handler = consume.get(kind)
-                for data in before(plain) if before else ():
-                    out.write(data)
                 if handler is None:
                     out.write(raw)
                 else:
@@ -224,27 +227,30 @@ def _pumped(
 
 
 class _Strange:
-    """Bad lines: each is said, but of those before the first record, with a `mend` for them, only the first at once."""
+    """Bad lines: each is said, but of those before the first record, with a `mend` for them, only the first at once.
+
+    The first record takes `mend` away.
+    """
 
     def __init__(self, messages: Messages, mend: str) -> None:
-        self._messages, self._mend = messages, mend
+        self._messages, self.mend = messages, mend
         self._first = 0
 
     def say(self, name: str, number: int, error: BadInput) -> None:
         """Say a bad line, or keep it in mind."""
-        if self._mend and not self._first:
+        if self.mend and not self._first:
             self._first = number
-            self._messages.error(f"{name}:{number}: {error.what}; {self._mend}")
-        elif not self._mend:
+            self._messages.error(f"{name}:{number}: {error.what}; {self.mend}")
+        elif not self.mend:
             self._messages.error(f"{name}:{number}: {error}")
 
     def over(self, name: str, number: int, kind: str) -> None:
         """A line has come that is a record, or blank: with a record, what was kept in mind is said."""
         if not kind:
             return
-        if self._mend and self._first and number - self._first > 1:
+        if self.mend and self._first and number - self._first > 1:
             self._messages.error(f"{name}:{self._first + 1}-{number - 1}: no records either; expected JSON objects")
-        self._mend = ""
+        self.mend = ""
 
 
 def _done(work: Callable[[], Iterable[bytes]], instead: bytes, out: Output, messages: Messages) -> bool:
