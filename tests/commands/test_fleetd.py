@@ -111,11 +111,8 @@ def _box() -> Iterator[Sandbox]:
 def _quiet() -> Iterator[Sandbox]:
     """A sandbox with a tmux server and no member."""
     with sandbox(panes=False) as box:
-        try:
-            box.tmux("-f", "/dev/null", "new-session", "-d", "-s", "quiet", "sleep 600")
-            yield box
-        finally:
-            subprocess.run(["tmux", "-S", str(box.socket), "kill-server"], capture_output=True, check=False)
+        box.tmux("new-session", "-d", "-s", "quiet", "sleep 600")
+        yield box
 
 
 def fail(box: Sandbox, *panes: str) -> None:
@@ -153,38 +150,35 @@ def test_every_incident_and_every_notice_comes_once_whichever_stage_is_killed() 
     victims = ["scrape", "classify", "resolve", "correlate", "notify"]
     chosen.shuffle(victims)
     with sandbox(panes=False) as box:
-        try:
-            log = box.folder / "told"
-            panes = _many(box, len(victims), log)
-            with fleetd(box) as running:
-                for number, victim in enumerate(victims):
-                    running.wait_until_up()
-                    fail(box, *panes[number])
-                    time.sleep(chosen.uniform(0, 1.5))
-                    with suppress(KeyError, ProcessLookupError):
-                        os.kill(running.stages()[victim], signal.SIGKILL)
-                        wait_for(lambda: f"fleet-{victim} was killed by SIGKILL" in running.said, "saying it")  # noqa: B023
-                # After five kills the pause before a new start has grown to 8 s.
-                wait_for(lambda: _told(running, log) == len(victims), "telling all of it", 90)
-                assert running.end() == -signal.SIGTERM
-                assert not ours(box)
-            lines = bytes(running.out).splitlines(keepends=True)
-            assert all(line.endswith(b"\n") and json.loads(line) for line in lines)
-            incidents = {one["id"]: one["credentialId"] for one in running.of("incident")}
-            assert sorted(one["credentialId"] for one in running.of("incident")) == [
-                f"team-{number}" for number in range(len(victims))
-            ]
-            typed = Counter(re.findall(r"\bteam-[0-9]\b", log.read_text()))
-            ends = {incidents[one["id"]]: one["outcome"] for one in running.of("delivery")}
-            assert len(running.of("delivery")) == len(ends)
-            for name in incidents.values():
-                # The word of a delivery that was made may be lost with its maker; the delivery itself is not.
-                end = ends.get(name, "submitted")
-                assert typed[name] == 1 if end == "submitted" else typed[name] <= 1, (name, end, typed)
-                assert end in ("submitted", "unknown")
-            print(f"killed {len(victims)} stages: {len(incidents)} incidents, {sum(typed.values())} notices, {ends}")
-        finally:
-            subprocess.run(["tmux", "-S", str(box.socket), "kill-server"], capture_output=True, check=False)
+        log = box.folder / "told"
+        panes = _many(box, len(victims), log)
+        with fleetd(box) as running:
+            for number, victim in enumerate(victims):
+                running.wait_until_up()
+                fail(box, *panes[number])
+                time.sleep(chosen.uniform(0, 1.5))
+                with suppress(KeyError, ProcessLookupError):
+                    os.kill(running.stages()[victim], signal.SIGKILL)
+                    wait_for(lambda: f"fleet-{victim} was killed by SIGKILL" in running.said, "saying it")  # noqa: B023
+            # After five kills the pause before a new start has grown to 8 s.
+            wait_for(lambda: _told(running, log) == len(victims), "telling all of it", 90)
+            assert running.end() == -signal.SIGTERM
+            assert not ours(box)
+        lines = bytes(running.out).splitlines(keepends=True)
+        assert all(line.endswith(b"\n") and json.loads(line) for line in lines)
+        incidents = {one["id"]: one["credentialId"] for one in running.of("incident")}
+        assert sorted(one["credentialId"] for one in running.of("incident")) == [
+            f"team-{number}" for number in range(len(victims))
+        ]
+        typed = Counter(re.findall(r"\bteam-[0-9]\b", log.read_text()))
+        ends = {incidents[one["id"]]: one["outcome"] for one in running.of("delivery")}
+        assert len(running.of("delivery")) == len(ends)
+        for name in incidents.values():
+            # The word of a delivery that was made may be lost with its maker; the delivery itself is not.
+            end = ends.get(name, "submitted")
+            assert typed[name] == 1 if end == "submitted" else typed[name] <= 1, (name, end, typed)
+            assert end in ("submitted", "unknown")
+        print(f"killed {len(victims)} stages: {len(incidents)} incidents, {sum(typed.values())} notices, {ends}")
 
 
 def _told(running: Running, log: Path) -> int:

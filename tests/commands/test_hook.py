@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sandbox import wait_for as until
+from sandbox import wait_for
 from server import Server, running
 
 from fleettools.adapters.stores import open_store
@@ -130,8 +130,8 @@ def in_pane(server: Server, script: str) -> tuple[str, Path]:
 def test_a_post_from_a_pane_is_stored_under_that_pane(server: Server) -> None:
     payload = json.dumps({**FAILED, "prompt_id": "posted"})
     pane, out = in_pane(server, f"echo '{payload}' | HOOK --agent claude --post; echo $? > $1; exec sleep 100")
-    until(lambda: out.exists() and out.read_text() == "0\n", "the hook")
-    found = until(
+    wait_for(lambda: out.exists() and out.read_text() == "0\n", "the hook")
+    found = wait_for(
         lambda: [one for one in signals(server.env["FLEET_STATE"]) if one["prompt"] == "posted"], "the stored signal"
     )
     assert [(one["server"], one["target"]) for one in found] == [(server.identity, pane)]
@@ -150,7 +150,7 @@ exec sleep 100
     agent.chmod(0o755)
     server.pane(f"exec {agent}")
     state = server.env["FLEET_STATE"]
-    until(lambda: any(one["prompt"] == "outer" for one in signals(state)), "the outer signal")
+    wait_for(lambda: any(one["prompt"] == "outer" for one in signals(state)), "the outer signal")
     assert not [one for one in signals(state) if one["prompt"] == "inner"]
 
 
@@ -163,7 +163,7 @@ def test_a_hook_that_names_another_pane_than_its_own_says_nothing_for_that(serve
         f"echo '{said[1]}' | HOOK --agent claude --post; exec sleep 100",
     )
     state = server.env["FLEET_STATE"]
-    until(lambda: any(one["prompt"] == "own" for one in signals(state)), "the pane's own word")
+    wait_for(lambda: any(one["prompt"] == "own" for one in signals(state)), "the pane's own word")
     assert not [one for one in signals(state) if one["prompt"] == "foreign"]
     assert out.read_text() == "0\n" and pane != other
 
@@ -270,18 +270,18 @@ def test_no_more_than_sixteen_are_posted_at_a_time(server: Server, tmp_path: Pat
     def say(prompt: str) -> str:
         pane, out = in_pane(server, f"echo '{json.dumps({**FAILED, 'prompt_id': prompt})}' | "
                             "HOOK --agent claude --post; echo $? > $1; exec sleep 100")  # fmt: skip
-        until(lambda: out.exists() and out.read_text() == "0\n", "the hook")
+        wait_for(lambda: out.exists() and out.read_text() == "0\n", "the hook")
         return pane
 
     with (own / "hooks.lock").open("r+" if (own / "hooks.lock").exists() else "w+") as held:
         fcntl.lockf(held, fcntl.LOCK_EX, 15, 0)
         say("one place")
-        until(lambda: any(one["prompt"] == "one place" for one in signals(state)), "the word in the last place")
+        wait_for(lambda: any(one["prompt"] == "one place" for one in signals(state)), "the word in the last place")
         fcntl.lockf(held, fcntl.LOCK_EX, 16, 0)
         say("no place")
-        until(lambda: not posting(server), "the end of the hook that found no place")
+        wait_for(lambda: not posting(server), "the end of the hook that found no place")
     say("places again")
-    until(lambda: any(one["prompt"] == "places again" for one in signals(state)), "the word after that")
+    wait_for(lambda: any(one["prompt"] == "places again" for one in signals(state)), "the word after that")
     assert not [one for one in signals(state) if one["prompt"] == "no place"]
 
 
@@ -408,10 +408,10 @@ def test_used_shares_are_posted_when_they_have_changed(server: Server) -> None:
         return sorted(one["usage"][0]["usedPercent"] for one in mine)  # type: ignore[index]
 
     Path(f"{out}.0").touch()
-    until(lambda: shares() == [10], "the first share")
+    wait_for(lambda: shares() == [10], "the first share")
     Path(f"{out}.1").touch()
     Path(f"{out}.2").touch()
-    until(lambda: out.exists() and shares() == [10, 20], "the second share")
+    wait_for(lambda: out.exists() and shares() == [10, 20], "the second share")
 
 
 def test_a_terminal_on_standard_input_does_not_hang_a_post(env: dict[str, str]) -> None:

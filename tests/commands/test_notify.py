@@ -312,7 +312,9 @@ def test_a_finished_ticket_in_the_store_is_told_and_said_again_until_it_is_colle
         notify.kill()
         notify.wait()
     assert all("ticket t1, worker %77 is settled as failed" in text for text in submits(log))
-    assert [(d["id"], d["attempt"]) for d in deliveries(out)] == [("ticket:t1", 1), ("ticket:t1:1", 1)]
+    # Under load an attempt may fail before anything was typed, and is made again.
+    told = [made["id"] for made in deliveries(out) if made["outcome"] == "submitted"]
+    assert told == ["ticket:t1", "ticket:t1:1"]
     assert server.run("notify").returncode == 0
     assert len(submits(log)) == 2
 

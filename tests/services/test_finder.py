@@ -1,7 +1,9 @@
 """What a finder remembers between two sweeps: an account is asked for once, and an agent is gone when it ends."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
+
+from terminals import Row, Terminals
 
 from fleettools.config import Config, PaneRule, Profile
 from fleettools.policy.members.seats import Seat
@@ -11,36 +13,14 @@ from fleettools.services import finder
 from fleettools.services.finder import Doors, Finder
 
 
-class Row(NamedTuple):
-    """A pane."""
-
-    id: str
-    pid: int
-    dead: bool = False
-    lead_option: str = ""
-
-
-class Process(NamedTuple):
-    """A program that reads the pane's terminal."""
-
-    pid: int
-    words: tuple[str, ...]
-    ancestors: frozenset[int] = frozenset({1})
-    state: str = "S"
-    reads: bool = True
-
-
-class World:
+class World(Terminals):
     """Terminals and accounts as they are told to be; counts what it is asked."""
 
     def __init__(self) -> None:
-        self.groups: dict[int, list[Process]] = {}
+        super().__init__()
         self.homes: dict[int, str] = {}
         self.alive: set[int] = set()
         self.asked: list[int] = []
-
-    def sweep(self, pids: Iterable[int]) -> Mapping[int, list[Process]]:
-        return {pid: self.groups[pid] for pid in pids if pid in self.groups}
 
     def environment(self, pid: int) -> Mapping[str, str]:
         self.asked.append(pid)
@@ -52,8 +32,9 @@ class World:
     def lives(self, pid: int) -> bool:
         return pid in self.alive
 
-    def runs(self, pane_pid: int, pid: int, *words: str, home: str = "") -> None:
-        self.groups[pane_pid] = [Process(pid, words)]
+    def begins(self, pane_pid: int, pid: int, home: str = "") -> None:
+        """An agent of the account of that home is started in the pane."""
+        self.runs(pane_pid, "claude", pid=pid)
         self.alive.add(pid)
         if home:
             self.homes[pid] = home
@@ -77,7 +58,7 @@ def look(one: Finder, *rows: Row, out: frozenset[str] = frozenset(), **roles: Se
 def test_two_homes_are_two_profiles_and_the_same_home_is_one() -> None:
     world, rows = World(), [Row("%1", 11), Row("%2", 12), Row("%3", 13)]
     for row, home in zip(rows, ("/a", "/a", "/b"), strict=True):
-        world.runs(row.pid, row.pid + 100, "claude", home=home)
+        world.begins(row.pid, row.pid + 100, home=home)
     found = look(begun(world), *rows)
     assert found["%1"] == found["%2"] != found["%3"]
     assert all(profile and profile.startswith("claude-") for profile in found.values())
@@ -87,7 +68,7 @@ def test_what_is_marked_opted_out_dead_or_a_lead_is_left_alone() -> None:
     world, one = World(), begun(World())
     one = begun(world)
     for pid in range(11, 17):
-        world.runs(pid, pid + 100, "claude")
+        world.begins(pid, pid + 100)
     rows = [Row("%1", 11), Row("%2", 12), Row("%3", 13), Row("%4", 14, dead=True), Row("%5", 15, lead_option="%0")]
     seats = {"%1": Seat(profile="p", role="member"), "%2": Seat(agent="claude", role="lead")}
     assert look(one, *rows, Row("%6", 16), out=frozenset({"%3"}), **seats) == {"%6": "claude"}
@@ -95,7 +76,7 @@ def test_what_is_marked_opted_out_dead_or_a_lead_is_left_alone() -> None:
 
 def test_a_process_is_asked_for_its_account_once() -> None:
     world = World()
-    world.runs(11, 111, "claude")
+    world.begins(11, 111)
     one = begun(world)
     for _ in range(3):
         look(one, Row("%1", 11))
@@ -104,10 +85,10 @@ def test_a_process_is_asked_for_its_account_once() -> None:
 
 def test_an_agent_behind_another_program_is_still_there_and_one_that_has_ended_is_not() -> None:
     world = World()
-    world.runs(11, 111, "claude", home="/a")
+    world.begins(11, 111, home="/a")
     one = begun(world)
     first = look(one, Row("%1", 11))
-    world.groups[11] = [Process(11, ("-bash",))]
+    world.runs(11, "-bash")
     assert look(one, Row("%1", 11)) == first
     world.alive.discard(111)
     assert look(one, Row("%1", 11)) == {}
@@ -115,11 +96,11 @@ def test_an_agent_behind_another_program_is_still_there_and_one_that_has_ended_i
 
 def test_another_account_in_the_same_pane_is_another_profile() -> None:
     world = World()
-    world.runs(11, 111, "claude", home="/a")
+    world.begins(11, 111, home="/a")
     one = begun(world)
     first = look(one, Row("%1", 11))
     world.alive.discard(111)
-    world.runs(11, 112, "claude", home="/b")
+    world.begins(11, 112, home="/b")
     assert look(one, Row("%1", 11)) != first
 
 

@@ -1,9 +1,7 @@
 """Which agent runs where nothing names one: its program's name tells, or that of the script that is run."""
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
-
 import pytest
+from terminals import Row, Terminals
 
 from fleettools.policy.members.seats import Seat
 from fleettools.screens.look import Look
@@ -13,34 +11,12 @@ LOOKS = [Look(name="claude", commands=["claude"]), Look(name="qwen", commands=["
 MEMBER, LEAD = Seat(profile="p", role="member"), Seat(name="l", role="lead")
 
 
-class Row(NamedTuple):
-    id: str
-    pid: int
-    dead: bool = False
-
-
-class Process(NamedTuple):
-    """A program that reads the pane's terminal."""
-
-    pid: int
-    words: tuple[str, ...]
-    ancestors: frozenset[int] = frozenset({1})
-    state: str = "S"
-    reads: bool = True
-
-
-class World:
+class World(Terminals):
     """Terminals as they are told to be; counts the looks at the agents' files."""
 
     def __init__(self) -> None:
-        self.groups: dict[int, list[Process]] = {}
+        super().__init__()
         self.loaded = 0
-
-    def sweep(self, pids: Iterable[int]) -> Mapping[int, list[Process]]:
-        return {pid: self.groups[pid] for pid in pids if pid in self.groups}
-
-    def runs(self, pid: int, *words: str) -> None:
-        self.groups[pid] = [Process(pid, words)]
 
     def looks(self) -> list[Look]:
         self.loaded += 1
