@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from sandbox import ROOT, Sandbox, sandbox, wait_for
 
+from fleettools.adapters import agentfiles
+
 SAMPLES = ROOT / "samples"
 PIPELINES = SAMPLES / "pipelines"
 
@@ -130,6 +132,12 @@ def test_when_free_gives_up_where_waiting_would_not_help(fleet: Sandbox) -> None
     env = {"FLEET_CONFIG": "missing.yaml"}
     ended = fleet.run(str(PIPELINES / "when-free.sh"), "claude-a", "echo", "started", env=env)
     assert (ended.status, ended.out) == (78, ""), ended
+
+
+def test_the_lines_that_tell_agents_of_the_tools_are_those_of_their_files() -> None:
+    lines = [line for line in (SAMPLES / "mcp").read_text().splitlines() if line and not line.startswith("#")]
+    looks = [look for look in map(agentfiles.load, agentfiles.names()) if look and look.mcp]
+    assert sorted(lines) == sorted(shlex.join([*look.mcp, "fleettools-mcp"]) for look in looks)
 
 
 def test_every_sample_is_installed_but_the_screens() -> None:

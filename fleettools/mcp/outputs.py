@@ -11,29 +11,35 @@ class Output(msgspec.Struct, kw_only=True, rename="camel"):
     """An answer."""
 
 
-class Lead(Output):
+class Answer(Output, kw_only=True):
+    """An answer of several; `untrusted` says so where it quotes what members said, `next_cursor` goes on with it."""
+
+    untrusted: str | None = None
+    next_cursor: str | None = None
+
+
+class Lead(Output, kw_only=True):
     """The pane of the lead that asks."""
 
     server: str
     target: str
 
 
-class Spawned(Output):
+class Spawned(Output, kw_only=True):
     """The gate's answer and the new member."""
 
     decision: records.Decision
     member: records.Member
 
 
-class Collected(Output):
-    """Tickets that have ended, each once, and those that have not; `next_cursor`: more have ended than fit."""
+class Collected(Answer, kw_only=True):
+    """Tickets that have ended, each once, and those that have not."""
 
     tickets: list[records.Ticket]
     open: list[records.Ticket]
-    next_cursor: str | None = None
 
 
-class Member(Output):
+class Member(Output, kw_only=True):
     """A member as fleet-list shows it; what it does not have is left out."""
 
     server: str
@@ -52,7 +58,7 @@ class Member(Output):
     reason: str | None = None
 
 
-class Profile(Output):
+class Profile(Output, kw_only=True):
     """A profile as fleet-profiles shows it; `free` is null without a limit, what is not the case is left out."""
 
     free: int | None
@@ -68,7 +74,7 @@ class Profile(Output):
     usage: list[dict[str, Any]] | None = None
 
 
-class Fleet(Output):
+class Fleet(Answer, kw_only=True):
     """What fleet-list prints; `lead` is yours, whose members these are, null when it is not known."""
 
     members: list[Member]
@@ -76,19 +82,17 @@ class Fleet(Output):
     health_coverage: Literal["full", "detection-only", "off"]
     lead: Lead | None
     daemons: list[dict[str, Any]] | None = None
-    next_cursor: str | None = None
 
 
-class Profiles(Output):
+class Profiles(Answer, kw_only=True):
     """What fleet-profiles prints."""
 
     profiles: dict[str, Profile]
     cooling_off: dict[str, int]
     quarantined: dict[str, int]
-    next_cursor: str | None = None
 
 
-class Lane(Output):
+class Lane(Output, kw_only=True):
     """One line of the story; `failures_left_out`: older ones that were not asked for."""
 
     name: str
@@ -100,11 +104,10 @@ class Lane(Output):
     failures_left_out: int | None = None
 
 
-class Story(Output):
+class Story(Answer, kw_only=True):
     """What fleet-timeline --json prints."""
 
     by: Literal["credential", "profile", "agent", "member"]
     since: str
     until: str
     lanes: list[Lane]
-    next_cursor: str | None = None

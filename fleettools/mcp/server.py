@@ -143,8 +143,10 @@ def _given(tool: Tool, made: dict[str, Any]) -> types.CallToolResult:
     quotes = False
     if tool.quotes:
         made, quotes = untrusted.cleaned(made)
+    if quotes and tool.several:  # some agents are shown nothing but the object
+        made = {"untrusted": untrusted.NOTE, **made}
     text = types.TextContent(type="text", text=msgspec.json.encode(made).decode())
-    note = [types.TextContent(type="text", text=untrusted.NOTE)] if quotes else []
+    note = [types.TextContent(type="text", text=f"Note: {untrusted.NOTE}")] if quotes else []
     marked = {"fleettools/untrusted": sorted(untrusted.FIELDS)} if quotes else None
     return types.CallToolResult(content=[*note, text], structured_content=made, _meta=marked)
 

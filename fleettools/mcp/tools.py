@@ -39,6 +39,11 @@ class Tool(NamedTuple):
     open_world: bool = False
     quotes: bool = False
 
+    @property
+    def several(self) -> bool:
+        """Whether it gives an object of its own, in place of one record."""
+        return isinstance(self.gives, type) and issubclass(self.gives, outputs.Answer)
+
     def input(self, arguments: Any) -> inputs.Input:
         """The arguments, checked; raises BadInput that says which is wrong."""
         try:

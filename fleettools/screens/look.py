@@ -66,6 +66,7 @@ class Look(Wordings, dict=True, kw_only=True):
     title: list[str] = []  # the pane's title while it works
     streams: bool = False  # has a composer only while it is idle
     hooks: Hooks | None = None
+    mcp: list[str] = []  # the words that register an MCP server with the agent, whose program comes last
     log: Log | None = None
     seen: Seen | None = None
     backends: Wordings = msgspec.field(default_factory=Wordings)

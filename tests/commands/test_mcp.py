@@ -63,7 +63,7 @@ def test_every_tool_says_what_it_takes_gives_and_changes(talk: Talk) -> None:
 
 def test_an_answer_is_what_the_command_prints(talk: Talk, fleet: Desk) -> None:
     shown = talk.call("fleet_list").made
-    assert shown.pop("lead") is None
+    assert (shown.pop("lead"), "untrusted data" in shown.pop("untrusted")) == (None, True)
     assert [shown] == fleet.run("list").records
     assert [talk.call("fleet_profiles").made] == fleet.run("profiles").records
     (decision,) = fleet.run("gate", "--profile", "two").records
@@ -163,7 +163,8 @@ def test_a_ticket_is_sent_waited_for_answered_and_given_once(talk: Talk, fleet: 
     assert (got["id"], got["by"], got["outcome"]) == (ticket["id"], "reply", "completed")
     assert SECRET not in said.text and "\u202e" not in said.text and "\\u202e" in got["reply"]
     assert got["reply"] == answer.made["reply"]
-    assert "untrusted" in said.text and "reply" in said.meta["fleettools/untrusted"]
+    assert said.text.startswith("Note: ") and "reply" in said.meta["fleettools/untrusted"]
+    assert said.text.startswith(f"Note: {said.made['untrusted']}\n")  # some agents are shown the object alone
     assert any("not ended yet" in (text or "") for text in talk.progress)
 
     fleet.until(lambda: talk.call("fleet_collect").made == {"tickets": [], "open": []})

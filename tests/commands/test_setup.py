@@ -133,16 +133,30 @@ def asked(desk: Desk, answers: str, *args: str, columns: int = 100, what: str = 
 
 def test_on_a_terminal_it_asks_and_no_is_no(desk: Desk) -> None:
     pane = agent(desk, "a")
-    status, text = asked(desk, "none\nn\nn\n")
+    status, text = asked(desk, "none\nn\nn\nn\n")
     assert status == 0, text
     assert "Who is told when an account fails?" in text
     assert desk.tmux("show-options", "-p", "-t", pane) == ""
     before = written(desk).read_text()
     status, text = asked(desk, "none\nn\nn\n")
     assert (status, written(desk).read_text()) == (1, before)
-    status, text = asked(desk, "none\ny\ny\nn\n")
+    status, text = asked(desk, "none\ny\ny\nn\nn\n")
     assert status == 0, text
     assert "profiles:\n" in written(desk).read_text().replace("# profiles:", "")
+
+
+def test_an_agent_that_is_installed_is_told_of_the_tools_when_asked_to(desk: Desk) -> None:
+    program = desk.folder / "sbin" / "codex"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f'#!/bin/sh\necho "$*" >> {desk.folder}/told\n')
+    program.chmod(0o755)
+    desk.env["PATH"] = f"{program.parent}:{desk.env['PATH']}"
+    line = "codex mcp add fleettools -- fleettools-mcp"
+    assert f"  {line}\n" in fleetd(desk, "init", "--yes", "-c", "one.yaml")
+    assert not (desk.folder / "told").exists()
+    status, text = asked(desk, "none\ny\nn\n", "-c", "two.yaml")
+    assert status == 0 and "codex: told" in text, text
+    assert f"codex {(desk.folder / 'told').read_text()}" == f"{line}\n"
 
 
 def systemctl(desk: Desk, *bad: str) -> Path:
@@ -240,7 +254,7 @@ def test_panes_that_were_marked_before_get_profiles_that_share_their_accounts_cr
 def test_the_table_says_where_an_account_was_told_from_and_fits_a_narrow_terminal(desk: Desk) -> None:
     agent(desk, "a")
     assert " ~/a/.claude.json " in fleetd(desk, "init", "--dry-run")
-    status, text = asked(desk, "none\nn\nn\n", columns=40)
+    status, text = asked(desk, "none\nn\nn\nn\n", columns=40)
     assert status == 0
     lines = text.replace("\r", "").splitlines()  # the first ones are what was typed
     table = [line for line in lines if line.startswith(("pane", "%"))]

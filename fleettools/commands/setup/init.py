@@ -14,11 +14,12 @@ from fleettools.adapters.streams import printable
 from fleettools.adapters.terminals import Terminals
 from fleettools.adapters.tmux import PaneRow, Tmux
 from fleettools.cli import Context
-from fleettools.commands.setup import Wishes, service
+from fleettools.commands.setup import Wishes, leads, service
 from fleettools.errors import Exit, NoServer, UsageError
 from fleettools.policy import proposal
 from fleettools.policy.members import seats
 from fleettools.policy.proposal import Channel, Proposed
+from fleettools.screens.look import Look
 from fleettools.services import finder
 
 
@@ -56,6 +57,7 @@ def init(ctx: Context, asked: Wishes, tmux: Tmux) -> Exit:
     say(f"wrote {path}")
     if mark:
         _mark(say, tmux, found)
+    leads.offer(say, _looks(), _confirmed if terminal else None)
     options = _options(path, asked)
     if chosen:
         say(f"try the alert with: {shlex.join(['fleetd', 'check', '--alerts', *options])}")
@@ -99,12 +101,16 @@ def _rows(say: _Say, tmux: Tmux) -> list[PaneRow]:
         return []
 
 
+def _looks() -> list[Look]:
+    return [look for look in map(agentfiles.load, agentfiles.names()) if look]
+
+
 def _found(rows: list[PaneRow], lead: str | None) -> list[Proposed]:
     """The agents that run, marked or not; the lead is none of the members."""
     first = seats.find(lead, rows) if lead else None
     if lead and first is None:
         raise UsageError(f"no pane is {lead}", "tmux list-panes -a shows what there is")
-    looks = [look for look in map(agentfiles.load, agentfiles.names()) if look]
+    looks = _looks()
     one = finder.Finder(finder.Doors(lambda: looks, Terminals(), accounts))
     nobody = {row.id: seats.Seat() for row in rows}
     seated = one.look([_Row(row.id, row.pid, row.dead, "") for row in rows], nobody, frozenset())
