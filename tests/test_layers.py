@@ -12,7 +12,7 @@ PACKAGE = Path(fleettools.__file__).parent
 # Each room may import what stands before it, and itself. Doors are handed in: only the last rooms name them.
 VALUES = ("errors", "seen", "records", "moments")
 ORDER = (*VALUES, "screens", "policy", "config", "services", "mcp", "commands", "daemon", "demo", "api")
-BESIDE = {"cli": "commands", "completion": "commands", "__main__": "commands"}
+BESIDE = {"cli": "commands", "completion": "commands", "__main__": "commands", "configcheck": "config"}
 ABOVE = {"fleettools.commands.fleetd": "api"}  # the command of the daemon stands over it
 DOORS = {*VALUES, "screens", "config"}  # what adapters may import, besides each other
 ENTER_DOORS = {"mcp", "commands", "daemon", "demo", "api"}

@@ -2,7 +2,7 @@
 
 import os
 
-from fleettools.config import Config, faults
+from fleettools.config import Config
 from fleettools.errors import Fault
 
 WORDS = ("discover",)  # keys that take `off` as a word
@@ -29,6 +29,7 @@ def located(path: str | None) -> str | None:
 def load(path: str) -> Config:
     """The configuration in a file, `~` expanded; raises BadConfig with the place and the mend of every mistake."""
     from fleettools.adapters import shapes, yamlfile
+    from fleettools.configcheck import faults
 
     found: list[Fault] = []
     data = yamlfile.read(path, found, WORDS)
