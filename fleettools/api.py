@@ -161,6 +161,7 @@ def _lines(name: str, items: Iterable[_Item]) -> _Lines:
 
 
 def _line(item: _Item) -> bytes:
+    """A record as one line; raises BadInput for what cannot be one."""
     if isinstance(item, str):
         return item.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
     if isinstance(item, bytes):
@@ -192,6 +193,7 @@ def _policy(name: str | None) -> str | None:
 
 
 def _correlated(lines: _Lines, config: "Config", rules: "Rules", state: _Path | None) -> Iterator[News]:
+    """The work of `correlate`, with the store open for as long as somebody asks for more."""
     from fleettools.adapters import clock
     from fleettools.adapters.memory import MemoryStore
     from fleettools.services.correlator import TICK, Correlator

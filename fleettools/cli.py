@@ -170,6 +170,7 @@ def _internal(say: Callable[[object], None], error: Exception) -> int:
 
 
 def _leave(status: int) -> NoReturn:
+    """End the process at once, when what it wrote has gone out."""
     try:
         if sys.stdout is not None:  # closed by the shell
             sys.stdout.flush()

@@ -105,6 +105,7 @@ class Input:
             return None
 
     def _lines(self, fd: int, splitter: Splitter) -> Iterator[Batch | None]:
+        """The batches of one input, and None for each tick, while it is read and at its end."""
         due = clock.monotonic() + (self._tick or 0)
         while True:
             self._out.flush()
@@ -195,6 +196,7 @@ def _pumped(
     before: Handler | None,
     strange: "_Strange",
 ) -> Exit:
+    """The run itself: each line is passed on, consumed, or said to be bad, in the order of the input."""
     bad = unread = False
     for batch in source:
         if batch is None:

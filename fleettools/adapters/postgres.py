@@ -108,6 +108,7 @@ class PostgresStore(SqlStore):
         return self._run(work)
 
     def _run(self, work: "Callable[[psycopg.Connection[Any]], T]") -> T:
+        """Do the work on a connection that lives: a cut one is made again, and the patient wait for a lost server."""
         lost_at, pause = 0.0, 0.1
         while True:
             known = self._connection is not None
@@ -134,6 +135,7 @@ class PostgresStore(SqlStore):
             return answer
 
     def _connected(self) -> "psycopg.Connection[Any]":
+        """A fresh connection with its time limits, to a server that holds a store of ours."""
         limits = {"connect_timeout": int(PATIENCE), "tcp_user_timeout": int(2000 * PATIENCE)}
         fresh: psycopg.Connection[Any] = self._driver.connect(
             self._url, autocommit=True, application_name="fleettools", **limits

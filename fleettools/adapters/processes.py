@@ -107,6 +107,7 @@ class Pipe:
             self._output = source
 
     def _started(self, command: list[str], source: int) -> "subprocess.Popen[bytes]":
+        """A stage that reads from `source` and has the handed configuration in a file of its own."""
         option, content = self._handed
         # A file for each: where /dev/fd shares the place in a file, one stage's reading would be another's end.
         with tempfile.TemporaryFile() as file:
@@ -183,6 +184,7 @@ class Pipe:
         seconds: float | None,
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
+        """Hand on what the last stage writes, until all have ended or the time is over, then what is left."""
         deadline = None if seconds is None else clock.monotonic() + seconds
         at_end = False
         while self._runs() and (deadline is None or clock.monotonic() < deadline):

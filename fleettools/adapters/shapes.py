@@ -26,6 +26,7 @@ def fitted(value: Any, shape: type[T], faults: list[Fault], place: str = "") -> 
 
 
 def _fit(value: Any, shape: Any, place: str, faults: list[Fault]) -> Any:
+    """The value as `shape` wants it, None for what does not fit, which `faults` then tell."""
     if value is REFUSED:
         return None
     kind, parts = get_origin(shape), get_args(shape)
@@ -49,6 +50,7 @@ def _is_struct(shape: Any) -> bool:
 
 
 def _section(value: dict[str, Any], shape: type[msgspec.Struct], place: str, faults: list[Fault]) -> Any:
+    """A mapping as a struct: unknown keys, and required ones that are missing, are faults."""
     known = {field.encode_name: field for field in msgspec.structs.fields(shape)}
     made = {}
     for key, item in value.items():

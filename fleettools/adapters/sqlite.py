@@ -103,6 +103,7 @@ class SqliteStore(SqlStore):
         return self._connection
 
     def _to_write(self) -> sqlite3.Connection:
+        """The store, made when there is none, private, and in the format of this code."""
         storefile.make_folder(os.path.dirname(self.path))
         if storefile.look(self.path) in _BLANK:
             with storefile.alone(self.path):
@@ -155,6 +156,7 @@ class SqliteStore(SqlStore):
                 clock.sleep(0.02)
 
     def _to_read(self) -> sqlite3.Connection:
+        """The store as it stands, an empty one in memory where there is none; nothing is made beside it."""
         whose = storefile.look(self.path)
         if whose is Whose.FOREIGN:
             raise self._foreign()
@@ -205,6 +207,7 @@ class SqliteStore(SqlStore):
         self._warn(f"{self.path} was no usable database ({why}) and is now {aside}; starting with an empty store")
 
     def _failure(self, error: sqlite3.Error, write: bool) -> FleetError:
+        """What an error of SQLite means for a person: wait, make room, make it readable, or look at the file."""
         code = _code(error)
         if code in _BUSY:
             what = f"{self.path} has been locked by another process for {PATIENCE:.0f} s"
@@ -228,6 +231,7 @@ class SqliteStore(SqlStore):
 def _transaction(
     connection: sqlite3.Connection, statements: "tuple[Statement, ...] | list[Statement]", must_change: bool = True
 ) -> bool:
+    """Run the statements as one; False, and nothing changed, when the last one had to change a row and did not."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         for sql, parameters in statements:

@@ -106,6 +106,7 @@ class Terminals:
         return found
 
     def _group(self, pane: _Stat, every: dict[int, _Stat]) -> list[Process] | None:
+        """The processes in the foreground of a pane's terminal, None where it has none."""
         if not pane.terminal or pane.foreground <= 0:
             return None
         members = {

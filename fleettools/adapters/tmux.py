@@ -132,6 +132,7 @@ class Tmux:
         return out, err
 
     def _process(self, words: Sequence[str], stdin: bytes = b"") -> tuple[int, str, str]:
+        """Run tmux: its status, output and errors; raises Unavailable when it is not there or does not answer."""
         try:
             # In a session of its own: ^C is for us, and must not cut a paste short.
             done = subprocess.run(

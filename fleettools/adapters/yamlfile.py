@@ -63,6 +63,7 @@ class _Reader:
         self._faults = faults
 
     def document(self) -> Any:
+        """The one document of the file, as plain values."""
         next(self._events)  # the start of the stream
         if isinstance(next(self._events), yaml.StreamEndEvent):
             return None
@@ -77,6 +78,7 @@ class _Reader:
         return REFUSED
 
     def _value(self, event: Any, place: str, depth: int) -> Any:
+        """A value at a place; aliases, anchors and tags are faults."""
         if isinstance(event, yaml.AliasEvent):
             return self._fault(place, f"an alias (*{event.anchor})", "write the value out")
         if event.anchor:
@@ -96,6 +98,7 @@ class _Reader:
         return values
 
     def _mapping(self, place: str, depth: int) -> dict[str, Any]:
+        """A mapping; a key that is named twice is a fault."""
         values: dict[str, Any] = {}
         lines: dict[str, int] = {}
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
@@ -123,6 +126,7 @@ class _Reader:
         return key
 
     def _scalar(self, event: Any, place: str) -> Any:
+        """A text, number, yes or no; what YAML 1.1 would read as something else is a fault."""
         text: str = event.value
         if not event.implicit[0] or (place in self._words and text.isalpha()):
             return text

@@ -42,6 +42,7 @@ def main(
 
 
 def _screens(ctx: Context, classifier: "Classifier", names: tuple[str, ...]) -> Exit:
+    """Judge each file as one screen; one that cannot be read is said, and the rest go on."""
     bad = False
     for name in names:
         try:

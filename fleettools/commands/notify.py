@@ -141,6 +141,7 @@ class _Filter:
         self._ctx, self._worker = ctx, worker
 
     def run(self, files: tuple[str, ...], follow: bool, wait: float, dry_run: bool) -> Exit:
+        """Read to the end of the input, then go on while items wait: for `wait` seconds, or until a signal."""
         from fleettools import records
         from fleettools.adapters import signals
         from fleettools.adapters.lines import Input, pump

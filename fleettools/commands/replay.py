@@ -86,6 +86,7 @@ def main(ctx: Context, paths: tuple[str, ...]) -> Exit:
 
 
 def _cases(path: str) -> Iterator[tuple[str, Case]]:
+    """The screens below a path, each with the folder that its file is named from."""
     if os.path.isfile(path):
         root, name = os.path.split(os.path.abspath(path))
         root, agent = os.path.split(root)

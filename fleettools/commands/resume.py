@@ -84,6 +84,7 @@ class _Filter:
         self._ctx, self._rounds = ctx, rounds
 
     def run(self, files: tuple[str, ...], wait: float, dry_run: bool) -> Exit:
+        """Read to the end of the input, then go on while rounds are not over, for `wait` seconds."""
         from fleettools.adapters import clock, signals
         from fleettools.adapters.lines import Input, pump
 

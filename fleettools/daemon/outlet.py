@@ -55,6 +55,7 @@ class Outlet:
         self._ledger.wrote(printed, ends)
 
     def _line(self, line: bytes | None, printed: list[bytes], ends: list[str]) -> None:
+        """What becomes of a line: seen, kept in the journal, printed or held; what was printed before is left out."""
         kind = "" if line is None else records.kind(line)
         if line is None or not kind:
             return

@@ -162,6 +162,7 @@ def _age(daemon: DaemonState, now_ms: int) -> int:
 def _gauges(
     view: Mapping[str, Any], out: Mapping[str, Any], notices: list[Told], daemon: DaemonState | None, now_ms: int
 ) -> Iterator[Gauge]:
+    """The figures of a fleet: members, credentials that are out, notices, and fleetd's last sign of life."""
     states = [member["state"] for member in view["members"]]
     yield Gauge("members", "Members by state.", len(states), {"state": "any"})
     for state in sorted({*states, "busy", "blocked", "failed"}):

@@ -115,6 +115,7 @@ class Timeline:
             self._add_warning(record, now)
 
     def _add_turn(self, verdict: records.Verdict, now: int) -> None:
+        """Keep how a turn ended, and when that was first seen."""
         if verdict.profile and verdict.agent:
             self._agents[verdict.profile] = verdict.agent
         if verdict.outcome not in records.ENDINGS or verdict.resolved is False or verdict.role == "lead":
@@ -132,6 +133,7 @@ class Timeline:
         )
 
     def _add_period(self, record: records.Incident | records.Quarantine, now: int) -> None:
+        """Keep an incident or quarantine, or the later word on one that is known."""
         if isinstance(record, records.Incident):
             until = now + round(record.cooling_off_for_seconds * 1000)
         else:
@@ -172,6 +174,7 @@ class Timeline:
         return period._replace(until_ms=min(end, period.until_ms), why=why, told=tuple(told))
 
     def _lanes(self, turns: list[Turn], periods: list[Period], warned: list[tuple[str, Warning]]) -> Iterator[Lane]:
+        """What happened to each credential, or to whatever else the story is told by, in the order of time."""
         of_turns: dict[str, list[Turn]] = {}
         for turn in turns:
             of_turns.setdefault(getattr(turn, self._by) or NOBODY, []).append(turn)
@@ -256,6 +259,7 @@ def _failure(turn: Turn) -> dict[str, object]:
 
 
 def _period(period: Period) -> dict[str, object]:
+    """A period for a program, what nobody knows left out."""
     made = {
         "kind": period.kind,
         "id": period.id,

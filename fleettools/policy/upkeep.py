@@ -40,6 +40,7 @@ def reloaded(running: Mapping[str, Any], wanted: Mapping[str, Any]) -> Reload:
 def _merged(
     running: Mapping[str, Any], wanted: Mapping[str, Any], place: str, now: list[str], waiting: list[str]
 ) -> dict[str, Any]:
+    """What runs with what is wanted in its place, but for keys that wait; `now` and `waiting` get the changed ones."""
     made: dict[str, Any] = {}
     for key in (*running, *(key for key in wanted if key not in running)):
         old, new, inner = running.get(key), wanted.get(key), f"{place}{key}"

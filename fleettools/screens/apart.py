@@ -43,6 +43,7 @@ def prompts(lines: Sequence[str], look: Look) -> list[Asked]:
 
 
 def _passages(lines: Sequence[str], look: Look) -> list[Passage]:
+    """What stands together, parted by two blank rows, with the kinds of its first and last marked lines."""
     found: list[Passage] = []
     row = 0
     while row < len(lines):

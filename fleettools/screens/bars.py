@@ -68,6 +68,7 @@ def _colour(raw: list[str], row: int, bar: str) -> RGB | None:
 
 
 def _is_failure(lines: list[str], item: Item, after: int, end: int, prompts: list[Asked], look: Look) -> bool:
+    """Whether a block behind a red bar is a failure and no prompt: nothing follows, and its place or words say so."""
     if any(rest.kind not in BARE for rest in parse(lines, after, end, look)):
         return False
     if any(look.busy_sign.search(line) for line in lines[end:]):

@@ -196,6 +196,7 @@ class Screen:
         return item.kind == "own" and (self.look.begins(item.opening) or self.burns(item))
 
     def _prompts(self) -> list[Asked]:
+        """Every prompt of a person's on the screen, from the top."""
         found: list[Asked] = []
         for prompt in self.look.prompts:
             head = compiled(prompt.head).match

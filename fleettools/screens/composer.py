@@ -69,6 +69,7 @@ def is_rule(line: str) -> bool:
 
 
 def _rules(lines: list[str], look: ComposerLook) -> Frame | None:
+    """A composer between two rules."""
     for bottom in _feet(lines):
         if not is_rule(lines[bottom]):
             continue
@@ -95,6 +96,7 @@ def _is_choice(text: str) -> bool:
 
 
 def _box(lines: list[str], look: ComposerLook) -> Frame | None:
+    """A composer in a box."""
     for bottom in _feet(lines):
         if lines[bottom].lstrip()[:1] not in ("╰", "└"):
             continue
@@ -116,6 +118,7 @@ def _is_half(line: str) -> bool:
 
 
 def _half(lines: list[str], look: ComposerLook) -> Frame | None:
+    """A composer between two half-block lines."""
     for bottom in _feet(lines):
         if not _is_half(lines[bottom]):
             continue
@@ -140,6 +143,7 @@ def _after_status(lines: list[str], top: int) -> bool:
 
 
 def _bars(lines: list[str], look: ComposerLook) -> Frame | None:
+    """A composer behind a bar that ends in a foot."""
     # On its first screen it stands in the middle, with any number of blank lines below.
     for bottom in reversed(range(len(lines))):
         if not lines[bottom].lstrip().startswith("╹▀"):
@@ -155,6 +159,7 @@ def _bars(lines: list[str], look: ComposerLook) -> Frame | None:
 
 
 def _line(lines: list[str], look: ComposerLook) -> Frame | None:
+    """A composer that is a line by itself."""
     pattern = compiled(look.line or "(?!)")
     below = compiled(look.below or "(?!)")
     for top in range(len(lines) - 1, max(len(lines) - REACH, -1), -1):

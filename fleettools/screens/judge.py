@@ -77,6 +77,7 @@ def _undescribed(case: Case) -> Outcome | None:
 
 
 def _stale(case: Case) -> Outcome | None:
+    """Nothing is new since the baseline, and no sign of work: `stale` where that holds an old failure, else `idle`."""
     turn = case.pane.turn
     if case.look is None or not turn or not turn.baseline:
         return None
@@ -93,6 +94,7 @@ def _stale(case: Case) -> Outcome | None:
 
 
 def _failed(case: Case) -> Outcome | None:
+    """The last item is a failure by the operator's patterns, else by those of the agent that still hold."""
     screen, rules = case.screen, case.rules
     if rules.configured and (found := operators.failure(case)) is not None:
         return found

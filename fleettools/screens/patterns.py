@@ -187,6 +187,7 @@ class Search:
         return found
 
     def _in(self, own: Own, lines: list[str], share: float) -> Hit | None:
+        """The first line in which a pattern matches within its share of the time; one that runs out goes to `over`."""
         pattern = _compiled(own.pattern)
         part = share / max(len(lines), 1)
         for number, line in enumerate(lines):

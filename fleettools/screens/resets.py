@@ -151,6 +151,7 @@ def _epoch(text: str, _at_ms: int, _tz: str | None) -> int | None:
 
 
 def _iso(text: str, _at_ms: int, tz: str | None) -> int | None:
+    """A full date and time, in its own zone or else in the pane's."""
     match = _ISO.search(text)
     if match is None:
         return None
@@ -212,6 +213,7 @@ def _found(text: str, at_ms: int, tz: str | None) -> _Moment | None:
 
 
 def _read_moment(text: str, match: re.Match[str], at_ms: int, tz: str | None) -> _Moment | None:
+    """A clock time with or without a day, rolled forward to the next such moment in its zone."""
     tomorrow, weekday, month, day, year, hour, minute, half = match.groups()
     clock = _clock(hour, minute, half)
     if clock is None and (month is None or hour is not None):

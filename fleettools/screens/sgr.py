@@ -172,6 +172,7 @@ _FLAGS = {2: ("faint", True), 22: ("faint", False), 7: ("reverse", True), 27: ("
 
 
 def _change(code: int, sub: list[int]) -> dict[str, Any]:
+    """What a code changes of the style; empty for one that means nothing here."""
     if code in _WIDE:
         return {_WIDE[code]: _wide(sub)} if _WIDE[code] else {}
     if code in _FLAGS:
@@ -186,6 +187,7 @@ def _change(code: int, sub: list[int]) -> dict[str, Any]:
 
 
 def _wide(numbers: list[int]) -> RGB | None:
+    """A colour of the 256 or of all, None for one that is cut short."""
     if len(numbers) == 4:
         return (numbers[1] % 256, numbers[2] % 256, numbers[3] % 256)
     if len(numbers) < 2:

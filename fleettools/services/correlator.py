@@ -76,6 +76,7 @@ class Correlator:
         return (raw,)
 
     def _evidence(self, raw: bytes, verdict: records.Verdict, first_look: bool) -> Iterable[bytes]:
+        """What speaks against a credential: counted, or said to count for none, or no evidence at all."""
         kind = testimony.kind(verdict, self._rules)
         name = self._config.credential_of(verdict.profile)
         mapped = name is not None and credential.is_name(name)
@@ -137,6 +138,7 @@ class Correlator:
         )  # fmt: skip
 
     def _then(self, raw: bytes, name: str, event: str, now: Moment, step: Step) -> Iterator[bytes]:
+        """Commit a step of a credential; the verdict goes out first, then what the step made."""
         self._announcer.reach(now.ms)
         made, reason = self._announcer.commit(name, step)
         self._messages.debug(f"{event} on credential {name}: {reason}")

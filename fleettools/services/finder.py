@@ -91,6 +91,7 @@ class Finder:
         return self._known[pane].told_by if pane in self._known else None
 
     def _here(self, row: Row, processes: Sequence[Process], agents: Mapping[str, Agent]) -> _Known | None:
+        """What is known of the agent in a pane, asked for anew when another one runs there; None when there is none."""
         before = self._known.get(row.id)
         if before and before.pane_pid != row.pid:
             before = None

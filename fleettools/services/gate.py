@@ -50,6 +50,7 @@ class Gate:
         return self.ask_any(request.candidates, request.policy)
 
     def _asked(self, names: list[str], counted: bool, decide: Callable[[Situation], Choice]) -> Choice:
+        """Decide by what the store knows, or, where it is away and the gate fails open, by the configuration alone."""
         try:
             if self._store is None:
                 self._store = self._open()

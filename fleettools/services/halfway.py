@@ -54,6 +54,7 @@ def made_good(
 def _ended(
     store: Store, member: MemberState, before: MemberState, pane: Callable[[MemberState], Shows], now_ms: int
 ) -> Found | None:
+    """How a delivery that its sender left halfway has ended; None while that may still be at it."""
     key, turn = roster.member_key(member.server, member.target), member.turn
     assert turn is not None
     if turn.submitted:

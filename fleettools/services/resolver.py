@@ -164,6 +164,7 @@ class Resolver:
             return False
 
     def _waiting(self) -> list[tuple[str, int, records.Signal]]:
+        """The signals posted for this host with key and version, the oldest first; what is none is dropped."""
         found = []
         for key, value, version in list(self._store.scan(f"{SIGNALS}{self._host}:")):
             try:

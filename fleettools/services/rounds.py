@@ -59,6 +59,7 @@ class Rounds:
             self._thread.join(STOP_SECONDS)
 
     def _run(self) -> None:
+        """The thread of the rounds: every TICK, and at once when a record came; a store that is away is tried again."""
         resumer: Resumer | None = None
         while not self._stopping.is_set():
             self._woken.clear()

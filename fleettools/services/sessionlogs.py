@@ -120,6 +120,7 @@ class SessionLogs:
     def _on(
         self, file: LogFile, owners: list[tuple[Seated, Running]], stamp: Mapping[str, Any]
     ) -> Iterator[records.Signal]:
+        """What was written in a log since the last look, if one of the agents in panes writes it."""
         now_ms = records.to_ms(str(stamp["ts"]))
         if file.identity not in self._sessions:
             if now_ms - file.written_ms > RECENT_MS:
@@ -139,6 +140,7 @@ class SessionLogs:
     def _said(
         self, line: bytes, mark: str, session: Session, owner: Seated, stamp: Mapping[str, Any], now_ms: int
     ) -> Iterator[records.Signal]:
+        """The signals in a line of a log, stamped with the time at which it was written."""
         row = _row(line)
         at_ms = _time(row)
         look = self._look_of(owner.agent)

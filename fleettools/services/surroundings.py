@@ -91,6 +91,7 @@ def look(config: Config | None, state_url: str | None, doors: Doors) -> Iterator
 
 
 def _profiles(config: Config, doors: Doors) -> Iterator[Finding]:
+    """What is wrong with agents, profiles, credentials and rules, as far as this machine shows."""
     agentfiles, nearest = doors.agents, doors.nearest
     agents = agentfiles.names(config.agents)
     if config.agents and not os.path.isdir(config.agents):
@@ -137,6 +138,7 @@ def _locale() -> Iterator[Finding]:
 
 
 def _store(url: str | None, doors: Doors) -> Iterator[Finding]:
+    """Whether the store can be opened, with its place but no password."""
     said: list[object] = []
     shown = url or f"sqlite:{doors.default_store()}"
     if "://" in shown:  # a password may stand before the last @, and behind the ?
@@ -223,6 +225,7 @@ def _panes(config: Config, doors: Doors) -> Generator[Finding, None, Mapping[str
 def _leads(
     config: Config, doors: Doors, rows: Sequence[PaneRow], leads: list[str], found: dict[str, seats.Seat]
 ) -> Iterator[Finding]:
+    """Leads that are not there or inherit a profile, and members that nobody would count."""
     for i, rule in enumerate(config.panes):
         if rule.lead and seats.find(rule.lead, rows) is None:
             yield Finding(f"panes[{i}].lead: no pane is {rule.lead}", "tmux list-panes -a shows what there is")

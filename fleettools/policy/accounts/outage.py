@@ -84,6 +84,7 @@ def crossing(pending: list[Evidence], found: Evidence, rules: Rules) -> list[Evi
 def _raised(
     state: CredentialState, name: str, group: list[Evidence], found: Evidence, now: Moment, rules: Rules, why: str
 ) -> Step:
+    """The group is an incident: its cool-off begins, and whatever was pending has counted."""
     length = _length(state.cool_off, now, rules)
     about: dict[str, Any] = found.stamp() | testimony.concerned(group)
     incident = records.Incident(

@@ -120,6 +120,7 @@ def lift(state: CredentialState, now: Moment) -> tuple[CredentialState, bool, st
 
 
 def _record(name: str, period: Period, found: Evidence, now: Moment, again: bool) -> records.Quarantine:
+    """The record of a quarantine, with what is left of it when its evidence was recorded."""
     about: dict[str, Any] = found.stamp() | testimony.concerned(period.evidence)
     ahead = moments.left(period.begin, period.length_ms, now)
     return records.Quarantine(

@@ -148,6 +148,7 @@ def alone(signal: records.Signal) -> records.Verdict:
 
 
 def _verdict(signal: records.Signal, seat: Mapping[str, Any]) -> records.Verdict:
+    """The verdict that a signal makes, of whoever sits there."""
     cause = signal.cause or "unknown"
     failed: records.Outcome = "exhausted" if cause in USED_UP else "backend_error"
     is_failure = signal.said == "failure"

@@ -104,6 +104,7 @@ def about_of(record: records.Record) -> NoticeItem | None:
 
 
 def _outage(record: records.Outage) -> NoticeItem | None:
+    """What is told of an incident or a quarantine, and until when it is true."""
     if isinstance(record, records.Incident):
         until = records.to_ms(record.ts) + round(record.cooling_off_for_seconds * 1000)
     elif isinstance(record, records.Quarantine):

@@ -83,6 +83,7 @@ def skip(text: str, at: int) -> int:
 
 
 def _value_end(text: str, at: int, depth: int = 0) -> int:
+    """Where the value that begins at `at` ends; raises BadInput for a text that is no JSON."""
     opening = text[at : at + 1]
     if opening and opening in "{[":
         if depth > _DEEPEST:

@@ -105,6 +105,7 @@ def read(payload: Any, cause_of: CauseOf, now_ms: int) -> Said | Nothing:
 
 
 def _hook(hook: str, payload: Mapping[str, Any], cause_of: CauseOf) -> Said | Nothing:
+    """What the payload of a named hook says; first match wins."""
     if payload.get("agent_id") not in _ITSELF:
         return Nothing("of an agent in the background")
     session, prompt = _id(payload, "session_id"), _id(payload, "prompt_id")

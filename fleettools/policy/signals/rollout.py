@@ -33,6 +33,7 @@ def read(row: Any, session: str | None, cause_of: CauseOf) -> list[Said]:
 
 
 def _failure(session: str | None, prompt: str | None, error: Any, cause_of: CauseOf) -> Said:
+    """A failure as a log has it, a text or an object with a word, a status or both."""
     word, text, code = "", "", None
     if isinstance(error, Mapping):
         text = str(error.get("message") or "")

@@ -149,6 +149,7 @@ def _place(text: str, event: str) -> Member | None:
 
 
 def _with(text: str, event: str, command: str) -> str:
+    """The settings with our command under an event, and not a byte of the rest changed."""
     entry, root = _entry(command), jsontext.root(text)
     top = members(text, root)
     hooks = top.get("hooks")

@@ -76,6 +76,7 @@ class Outbox:
         return kept + self._remind(kept, now)
 
     def _remind(self, items: list[Item], now: int) -> list[Item]:
+        """Add the notices and reminders that finished tickets need now; these are the answer."""
         known: dict[str, list[Item]] = {}
         for item in items:
             if item.about.kind == "ticket":

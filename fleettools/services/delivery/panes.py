@@ -124,6 +124,7 @@ class Panes:
             return seen
 
     def _rows(self, server: str) -> dict[str, PaneRow]:
+        """The panes of a server; one that was silent is left in peace for a while, and one that ended is Gone."""
         tmux = self._servers.setdefault(server, self._doors.tmux(socket_of(server)))
         now = self._doors.clock.monotonic()
         since, silent = self._resting.get(server, (now, None))

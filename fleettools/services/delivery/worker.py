@@ -104,6 +104,7 @@ class Worker:
             self._in_store(lambda box: box.add(items))
 
     def _in_store(self, work: Callable[[Outbox], T]) -> T:
+        """Do the work in the thread that has the store; the patient try again until it is there."""
         while True:
             try:
                 # A deadly signal ends a wait for a store that is away.
@@ -152,6 +153,7 @@ class Worker:
     # -- the thread
 
     def _run(self) -> None:
+        """The thread that has the store: a tick, then what others ask of it, until the end."""
         while not self._stopping.is_set():
             try:
                 asked, left = self._asked, self._tick()

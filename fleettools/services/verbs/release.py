@@ -77,6 +77,7 @@ def _server(tmux: Windows) -> tuple[str | None, FleetError]:
 
 
 def _release(doors: Doors, member: MemberState, trouble: FleetError | None, kill: bool, by: str) -> Answer:
+    """Let the member go, take its marks off its pane where that can be reached, and say so."""
     store, now_ms, reason = doors.store, doors.store.now_ms(), f"released by {by}"
     answer = members.commit(
         store, member.server, member.target, lambda kept, won: roster.release(kept, reason, "release", now_ms, won)
