@@ -29,6 +29,14 @@ def environment(pid: int) -> dict[str, str]:
     return dict(os.fsdecode(pair).split("=", 1) for pair in pairs if b"=" in pair)
 
 
+def folder(pid: int) -> str | None:
+    """The folder that a process works in, None where that cannot be told."""
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return None
+
+
 def read(path: str) -> Any:
     """The JSON value in a file, None when it is not there, not readable, not JSON or too large."""
     try:

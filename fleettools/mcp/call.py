@@ -52,29 +52,54 @@ class Client:
     def __init__(self, options: Options) -> None:
         self.options = options
         self._lock = threading.Lock()
-        self._known: list[Whence | None] = []
+        self._known: list[Own] = []
 
-    def own_pane(self, setting: Setting) -> Whence | None:
-        """The pane of the agent that started this process; None outside tmux, and for an agent inside another one."""
+    def own(self, setting: Setting) -> "Own":
+        """The pane of the agent that started this process, and its tmux server; looked up once."""
         with self._lock:
             if not self._known:
-                found = _own_pane(setting)
-                if isinstance(found, str):
-                    setting.messages.warn(f"no lead's pane is known: {found}")
-                self._known.append(None if isinstance(found, str) else found)
+                self._known.append(_own(setting))
             return self._known[0]
 
 
-def _own_pane(setting: Setting) -> Whence | str | None:
+class Own(NamedTuple):
+    """Where the lead is: the socket of its tmux server, and its pane where that is certain."""
+
+    socket: str | None = None
+    pane: Whence | None = None
+
+
+def _own(setting: Setting) -> Own:
     above = terminals.above(os.getpid())
     env = whence.inherited(os.environ, above, accounts.environment)
-    if "TMUX" not in env:
-        return None
+    socket, _, rest = env.get("TMUX", "").partition(",")
+    server = rest.partition(",")[0]
+    if not socket or not server.isdecimal():
+        return Own()
     folder = setting.config().agents
     looks = [look for name in agentfiles.names(folder) if (look := agentfiles.load(name, folder))]
     commands = {command for look in looks for command in look.commands}
-    agents = [any(name in commands for name in foreground.names(kin.words)) for kin in above]
-    return whence.pane(env, os.uname().nodename, above, agents, accounts.environment)
+    called = [set(foreground.names(kin.words)) & commands for kin in above]
+    if whence.detached(above, int(server)):
+        terminal, names = next(
+            ((kin.terminal, one) for kin, one in zip(above, called, strict=True) if one), ("", set())
+        )
+        return Own(socket) if terminal else _by_folder(socket, names)
+    found = whence.pane(env, os.uname().nodename, above, [bool(one) for one in called], accounts.environment)
+    if isinstance(found, str):
+        setting.messages.warn(f"no lead's pane is known: {found}")
+    return Own(socket, None if isinstance(found, str) else found)
+
+
+def _by_folder(socket: str, commands: set[str]) -> Own:
+    """Some agents start their helpers from a server in no pane: theirs is the one that runs in the same folder."""
+    here = os.getcwd()
+    try:
+        rows = Tmux(socket).panes()
+    except Unavailable:
+        return Own()
+    row = whence.sole(rows, terminals.Terminals(), commands, lambda pid: accounts.folder(pid) == here)
+    return Own(socket, Whence(row.server, socket, row.id) if row else None)
 
 
 class Stopped(BaseException):
@@ -171,22 +196,22 @@ class Call:
     def tmux(self) -> Tmux:
         """The tmux server that was named, else the one that the client runs in, else tmux's own choice."""
         path, name = self._options.socket_path, self._options.socket_name
-        if path is None and name is None and not os.environ.get("FLEET_TMUX_SOCKET") and self._own:
+        if path is None and name is None and not os.environ.get("FLEET_TMUX_SOCKET"):
             path = self._own.socket
         return Tmux(path, name)
 
     @cached_property
     def lead(self) -> Whence | None:
         """The pane of the lead that asks, None when it is in none, or in one of another tmux server."""
-        if self._own is None or not os.path.exists(self._own.socket):
-            return self._own
-        with suppress(Unavailable):
-            return self._own if self.tmux.server() == self._own.server else None
-        return self._own
+        pane = self._own.pane
+        if pane:
+            with suppress(Unavailable):
+                return pane if self.tmux.server() == pane.server else None
+        return pane
 
     @property
-    def _own(self) -> Whence | None:
-        return self._client.own_pane(self.setting)
+    def _own(self) -> Own:
+        return self._client.own(self.setting)
 
     def close(self) -> None:
         """Let go of the stores."""

@@ -1,10 +1,12 @@
 """Which pane this process was started from, by its environment and the processes above it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from fleettools.policy import foreground
 from fleettools.policy.signals import origin
 from fleettools.policy.signals.origin import Kin
+from fleettools.services.ports import PaneRow, Terminals
 
 Environment = Callable[[int], Mapping[str, str]]  # that a process was started with; empty where it cannot be told
 
@@ -46,3 +48,22 @@ def inherited(env: Mapping[str, str], above: Sequence[Kin], environment: Environ
         if "TMUX" in one and "TMUX_PANE" in one:
             return one
     return env
+
+
+def detached(above: Sequence[Kin], server_pid: int) -> bool:
+    """Whether what started this process is no more below that tmux server: a server of the agent's own, in no pane."""
+    return bool(above) and server_pid not in {kin.pid for kin in above}
+
+
+def sole(
+    rows: Iterable[PaneRow], terminals: Terminals, commands: Collection[str], here: Callable[[int], bool]
+) -> PaneRow | None:
+    """The one pane in which a program of that agent runs in this process's folder; None when there are several.
+
+    `here`: whether a process works in that folder.
+    """
+    found = [row for row in rows if not row.dead and any(
+        here(each.pid) and set(foreground.names(each.words)) & set(commands)
+        for each in terminals.foreground(row.pid) or ()
+    )]  # fmt: skip
+    return found[0] if len(found) == 1 else None

@@ -291,3 +291,13 @@ def test_a_lead_is_known_by_its_pane_whatever_its_agent_passes_on(fleet: Desk) -
     assert len(everybody["members"]) > 2
     assert released["reason"] == f"released by lead {pane}"
     assert [one["id"] for one in collected["tickets"]] == [ticket["id"]]
+
+
+def test_a_lead_whose_agent_has_a_server_of_its_own_is_the_one_in_the_same_folder(fleet: Desk) -> None:
+    program = fleet.folder / "codex"
+    program.symlink_to(ROOT / "tests/fakes/lead.py")
+    out = fleet.folder / "codex.json"
+    pane = fleet.pane("env", "-u", "FLEET_TMUX_SOCKET", sys.executable, str(program), str(out), "fleet_list", "{}")
+    fleet.until(out.exists)
+    (seen,) = json.loads(out.read_text())
+    assert seen["lead"] == {"server": fleet.identity, "target": pane}

@@ -2,12 +2,14 @@
 
     lead.py OUT TOOL JSON [TOOL JSON ...]
 
-Its server is given so few variables as the SDK gives one: it has to find its lead's pane all the same.
+Its server is given so few variables as the SDK gives one: it has to find its lead's pane all the same. Called codex it
+does as Codex: what calls the tools is a server in no pane, which outlives the program in the pane.
 """
 
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 import anyio
@@ -32,5 +34,17 @@ async def main(out: Path, calls: list[str]) -> None:
     draft.rename(out)
 
 
+def detach() -> None:
+    """Go on in a process of no terminal that nobody waits for; the one in the pane stays."""
+    if os.fork():
+        time.sleep(60)
+        os._exit(0)
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+
+
 if __name__ == "__main__":
+    if Path(sys.argv[0]).name == "codex":
+        detach()
     anyio.run(main, Path(sys.argv[1]), sys.argv[2:])
