@@ -2,7 +2,7 @@
 PY = .venv/bin/python
 TOOLS = tmux jq mandoc zsh fish postgres sshd ps lsof
 
-.PHONY: help setup demo test check bench live
+.PHONY: help setup demo test check bench live drift
 
 help:
 	@echo 'make demo    watch fleettools catch an outage, on a tmux server of its own'
@@ -10,6 +10,7 @@ help:
 	@echo 'make check   ruff, mypy and the layering test'
 	@echo 'make bench   measured ratios, see benchmarks/'
 	@echo 'make live    the newest agents against a failing backend, see docs/live.md'
+	@echo 'make drift   what the newest agents say that is not recorded, see CONTRIBUTING.md'
 	@echo 'make setup   only what the others need'
 
 setup:
@@ -35,3 +36,7 @@ bench:
 live:
 	@scripts/setup tmux
 	@$(PY) -m tests.live
+
+# Variables of the command line (AGENTS, SINCE, RECORD, and a release for an agent, as CLAUDE=2.1.290) reach it by themselves.
+drift: setup
+	@$(PY) tests/live/drift.py

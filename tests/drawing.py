@@ -91,3 +91,42 @@ def reply(agent: str, text: str, width: int = 80) -> str:
     first, later, after = STYLES[agent].reply
     above = CLINE_REPLY if agent == "cline" else ()
     return _on(agent, [*above, *_wrapped(text, width, first, later), *after])
+
+
+RETRIES = {
+    "claude": "✢ Forging… (12s · esc to interrupt)",
+    "gemini": " ⠼ Thinking... (esc to cancel, 19s)",
+    "qwen": "⠦ Weaving… (19s · esc to cancel)",
+    "kimi": "⠋ Thinking 4s · 10 tokens",
+    "cline": "⠸ Cline is thinking... (esc to interrupt)",
+}
+
+
+def retry(agent: str, text: str) -> str:
+    """A screen on which the agent says that it tries again, while it is busy."""
+    if agent == "codex":
+        return _on(agent, [f"• {text} (19s • esc to interrupt)"])
+    if text.startswith("· "):
+        return _on(agent, [f"✢ Forging… {text}"])
+    if agent not in RETRIES:
+        return failure(agent, text)
+    first = "  ⎿  " if agent == "claude" else ""
+    return _on(agent, [f"{first}{text}", "", RETRIES[agent]])
+
+
+ASKED = {
+    "claude": (RULE * 3, " {}", "", " ❯ 1. Yes", "   2. No (esc)", "", " Enter to select · Esc to cancel"),
+    "codex": ("  {}", "", "› 1. Yes, proceed (y)", "  2. No (esc)", "", "  Press enter to confirm or esc to cancel"),
+    "kimi": (f" {RULE * 3}", "   ▶ {}", "", "   ▶ 1. Approve once", "     2. Reject", "", "   ↑/↓ select · ↵ confirm"),
+    "opencode": ("  ┃", "  ┃  △ {}", "  ┃", "  ┃   Allow once   Allow always   Reject"),
+}
+BOXED = ("╭" + RULE, "│ ? {}", "│", "│ ● 1. Yes, allow once", "│   2. No (esc)", "╰" + RULE)
+
+
+def question(agent: str, text: str) -> str:
+    """A screen whose last lines ask, in place of the composer."""
+    look = agentfiles.load(agent)
+    assert look is not None
+    shown = (SAMPLES / agent / STYLES[agent].sample).read_text()
+    above = Screen(shown, look)
+    return "\n".join([*above.lines[: above.start], "", *(line.format(text) for line in ASKED.get(agent, BOXED)), ""])

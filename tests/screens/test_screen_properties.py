@@ -19,7 +19,8 @@ AGENTS = st.sampled_from(sorted(drawing.STYLES))
 MARKS = st.sampled_from(["- ", "1. ", "  ", "| ", ""])
 ANY_TEXT = st.one_of(st.text(max_size=400), st.binary(max_size=400).map(lambda raw: raw.decode("utf-8", "replace")))
 WIDTHS = st.integers(min_value=48, max_value=180)
-MESSAGES = [json.loads(line) for line in (drawing.SAMPLES / "wordings.jsonl").read_text().splitlines()]
+WORDINGS = [json.loads(line) for line in (drawing.SAMPLES / "wordings.jsonl").read_text().splitlines()]
+MESSAGES = [wording for wording in WORDINGS if "phrase" in wording]
 TURNED = [
     case
     for case in map(json.loads, (drawing.SAMPLES / "index.jsonl").read_text().splitlines())

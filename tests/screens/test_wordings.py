@@ -6,6 +6,7 @@ from pathlib import Path
 import drawing
 import pytest
 import yaml
+from live import drift
 
 from fleettools import records
 from fleettools.adapters import agentfiles
@@ -13,7 +14,9 @@ from fleettools.screens.judge import judge
 from fleettools.screens.patterns import Rules
 
 LINES = (drawing.SAMPLES / "wordings.jsonl").read_text().splitlines()
-WORDINGS = [json.loads(line) for line in LINES]
+ROWS = [json.loads(line) for line in LINES]
+WORDINGS = [row for row in ROWS if "phrase" in row]
+RELEASED = [row for row in ROWS if "phrase" not in row]
 QUOTED = (
     "The log ends with:\n\n{}",
     "1. start of the run\n2. {}",
@@ -55,3 +58,16 @@ def test_a_message_that_begins_as_failures_do_is_one_and_its_quotation_is_none(s
     assert verdict("claude", drawing.failure("claude", text)).outcome in ("backend_error", "exhausted")
     for form in QUOTED:
         assert verdict("claude", drawing.reply("claude", form.format(text))).outcome == "completed", form
+
+
+def test_what_releases_say_is_judged_as_a_person_decided() -> None:
+    wrong = [
+        (row["agent"], row["text"], found)
+        for row in RELEASED
+        if row.get("outcome") and (found := drift.verdict(row["agent"], row["kind"], row["text"])) != drift.right(row)
+    ]
+    assert wrong == []
+
+
+def test_no_proposal_is_left_that_nobody_has_looked_at() -> None:
+    assert [row["text"] for row in RELEASED if row.get("proposed")] == []
