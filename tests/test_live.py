@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live import candidates, cells, failures, lab, namespace, protocols, report
+from live import candidates, cells, failures, flows, lab, namespace, protocols, report
 from live.backend import MOST, Backend, Step
 from live.cells import Cell
 from live.failures import FAILURES
+from live.matrix import Installed
 from live.situations import Check, Result
 from sandbox import ROOT
 
@@ -183,6 +184,33 @@ def test_what_is_said_of_an_agent_names_failures_that_there_are() -> None:
 
 def test_a_quotation_names_its_failure() -> None:
     assert "529" in failures.quotation("529") and "Overloaded" in failures.quotation("529")
+
+
+# -- whole flows
+
+
+def test_each_of_four_agents_leads_once_and_its_members_are_another_agent() -> None:
+    known = lab.agents()
+    groups = flows.plan([Installed(known[name], "1.0.0", "") for name in ("kimi", *flows.LEADS)])
+    assert [lead.agent.name for lead, _ in groups] == list(flows.LEADS)
+    assert all(lead is not member for lead, member in groups)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"messages": [{"role": "user", "content": "old"}, {"role": "assistant", "content": "so"},
+                      {"role": "user", "content": [{"type": "text", "text": "<reminder>"},
+                                                   {"type": "text", "text": "fleet notice ab12: x"}]}]},
+        {"input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "old"}]},
+                   {"role": "user", "content": [{"type": "input_text", "text": "fleet notice ab12: x"}]}]},
+        {"contents": [{"role": "user", "parts": [{"text": "old"}]}, {"role": "model", "parts": [{"text": "so"}]},
+                      {"role": "user", "parts": [{"text": "fleet notice ab12: x"}]}]},
+    ],
+    ids=["messages", "responses", "gemini"],
+)  # fmt: skip
+def test_what_was_asked_last_is_found_in_each_protocol(request_: dict[str, Any]) -> None:
+    assert flows.asked_last(json.dumps(request_)) == "fleet notice ab12: x"
 
 
 # -- the table

@@ -1,8 +1,8 @@
 """`python -m tests.live`: try the real agents. `python -m tests.live keep FILE ...`: make samples of candidates.
 
 Asked for by the environment: AGENTS="claude codex", CLAUDE=2.1.332 (a release of one agent), FULL=1 (every cell),
-RECORD=1 (write docs/live.md and docs/live.jsonl), ONLY=resize (the cells whose name holds it).
-Exit status: 0 all right, 1 something was not, 77 something that it takes is missing.
+ONLY=resize (the cells whose name holds it), RECORD=1 (write docs/live.md and docs/live.jsonl), FLOWS=1 (whole flows
+under fleetd, in place of the matrix). Exit status: 0 all right, 1 something was not, 77 something it takes is missing.
 """
 
 import json
@@ -16,7 +16,7 @@ TESTS = Path(__file__).resolve().parent.parent
 for place in (TESTS, TESTS.parent):
     sys.path.insert(0, str(place))
 
-from live import candidates, lab, matrix, namespace, releases, report  # noqa: E402
+from live import candidates, flows, lab, matrix, namespace, releases, report  # noqa: E402
 from live.matrix import Installed  # noqa: E402
 from live.situations import Result  # noqa: E402
 from sandbox import ROOT  # noqa: E402  its folder had to be named first
@@ -38,9 +38,10 @@ def main(arguments: list[str]) -> int:
             namespace.give_up(why)
         os.environ[INSTALLED] = json.dumps(_install(_asked()))
         os.chdir(ROOT)
-        namespace.enter(["-m", "tests.live"])
+        return namespace.enter(["-m", "tests.live"])
     namespace.raise_loopback()
-    return _matrix(_installed())
+    OUT.mkdir(parents=True, exist_ok=True)
+    return _flows(_installed()) if os.environ.get("FLOWS") == "1" else _matrix(_installed())
 
 
 def _asked() -> list[str]:
@@ -72,7 +73,6 @@ def _installed() -> list[Installed]:
 
 def _matrix(installed: list[Installed]) -> int:
     began, names = time.monotonic(), candidates.private()
-    OUT.mkdir(parents=True, exist_ok=True)
     table = OUT / "table.jsonl"
     before = report.read(table.read_text()) if table.exists() else []
 
@@ -95,6 +95,15 @@ def _matrix(installed: list[Installed]) -> int:
         (ROOT / "docs" / "live.md").write_text(report.page(rows, titles))
         (ROOT / "docs" / "live.jsonl").write_text(report.lines(rows))
     return 0 if all(one["right"] for one in rows) else 1
+
+
+def _flows(installed: list[Installed]) -> int:
+    kept = OUT.with_name("flows")
+    kept.mkdir(parents=True, exist_ok=True)
+    outcomes = flows.run(installed, kept)
+    wrong = sum(bool(one.wrong) for one in outcomes)
+    print(f"{len(outcomes)} flows, {wrong} wrong")
+    return 1 if wrong else 0
 
 
 def _keep(files: list[Path]) -> int:

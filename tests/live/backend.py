@@ -48,7 +48,7 @@ class Step(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One request: when it came and was answered (seconds since the epoch), what it got, and what it asked."""
+    """One request: when it came and its answer ended (seconds since the epoch), what it got, and what it asked."""
 
     came: float
     served: float
@@ -117,10 +117,16 @@ class Backend:
                     self._plan, self._given = self._plan[1:], 0
             return step, self._changed
 
-    def note(self, request: Request) -> None:
-        """Keep what was asked and given."""
+    def note(self, request: Request) -> int:
+        """Keep what was asked and given; its place in the log."""
         with self._lock:
             self.log.append(request)
+            return len(self.log) - 1
+
+    def gave(self, place: int) -> None:
+        """A streamed answer comes to its end, or is broken off, just now."""
+        with self._lock:
+            self.log[place] = self.log[place]._replace(served=time.time())
 
     def _listen(self) -> None:
         server = _Server(("127.0.0.1", self.port), _Handler)
@@ -149,6 +155,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
+    place = 0  # of its request in the log
 
     def log_message(self, format: str, *args: Any) -> None:
         """Said by the log of requests."""
@@ -182,7 +189,8 @@ class _Handler(BaseHTTPRequestHandler):
         if step is not None and step.delay:
             changed.wait(step.delay)
         # Noted before it is given: whoever sees an answer on a screen finds it here.
-        self.server.backend.note(Request(came, time.time(), got, shell is not None, raw.decode(errors="replace")))
+        request = Request(came, time.time(), got, shell is not None, raw.decode(errors="replace"))
+        self.place = self.server.backend.note(request)
         if step is None:
             self._cut()
         elif step.failure:
@@ -223,6 +231,7 @@ class _Handler(BaseHTTPRequestHandler):
         pieces = max(CUT, len(whole) - 4) if step.pace > 0.1 else CUT
         self._stream(iter(whole[:pieces]), step.pace)
         if failure.how == "stream":
+            time.sleep(step.delay)  # an error is a piece of its own
             self._chunk(protocols.error_event(wire, failure.words(wire.family)))
             self._end()
         else:
@@ -258,6 +267,7 @@ class _Handler(BaseHTTPRequestHandler):
         for event in events:
             self._chunk(event)
             time.sleep(pace)
+        self.server.backend.gave(self.place)
 
     def _chunk(self, data: bytes) -> None:
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))

@@ -3,11 +3,14 @@
 import json
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +23,8 @@ from fleettools import records
 HERE = Path(__file__).resolve().parent
 COLS, ROWS = 110, 40
 STAGES = (("scrape", "--follow"), ("classify",), ("resolve",), ("correlate",))
+DAEMON = (("fleetd", "run", "--all"),)
+Stages = tuple[tuple[str, ...], ...]
 NUMBERS = re.compile(r"\x1b\[[0-9;:]*m|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
@@ -32,6 +37,7 @@ class Agent(NamedTuple):
     name: str
     command: list[str]
     title: str
+    ready: str  # what its composer shows when a prompt can be typed
     env: dict[str, str] = {}
     files: dict[str, str] = {}
     opening: list[str] = []  # keys that answer a question of its first screen
@@ -39,6 +45,7 @@ class Agent(NamedTuple):
     stop: list[str] = ["Escape"]
     empty: list[str] = ["C-u"]
     clear: str = "/clear"
+    cleared: list[str] = []  # keys that answer what it asks then
     popup: str = "/"
     forever: list[str] = []  # failures that it tries again for longer than a cell lasts
     shows: dict[str, list[str]] = {}  # failures of which its screen says something else: outcome, or outcome/cause
@@ -53,11 +60,12 @@ def agents() -> dict[str, Agent]:
 
 
 class Pipe:
-    """scrape | classify | resolve | correlate, as processes, over every pane of a server; what they say is kept."""
+    """The stages, as processes joined by pipes, over every pane of a server; what the last of them says is kept."""
 
-    def __init__(self, box: Sandbox, records_file: Path) -> None:
-        self.said: dict[str, list[Verdict]] = {}
-        self._box, self._file = box, records_file
+    def __init__(self, box: Sandbox, records_file: Path, stages: Stages = STAGES) -> None:
+        self.said: dict[str, list[Verdict]] = {}  # by pane
+        self.news: list[dict[str, Any]] = []  # what is no verdict
+        self._box, self._file, self._asked = box, records_file, stages
         self._news = threading.Condition()
         self._stages: list[subprocess.Popen[bytes]] = []
 
@@ -66,7 +74,7 @@ class Pipe:
         self._file.unlink(missing_ok=True)
         source: Any = subprocess.DEVNULL
         with open(self._file.with_suffix(".err"), "wb") as errors:
-            for name, *args in STAGES:
+            for name, *args in self._asked:
                 words = [sys.executable, "-P", "-m", f"fleettools.commands.{name}", *args]
                 stage = self._box.process(words, stdin=source, stderr=errors)
                 if source is not subprocess.DEVNULL:
@@ -79,17 +87,18 @@ class Pipe:
         """End the first process; the others drain and end after it."""
         for stage in self._stages:
             stage.terminate()
-            stage.wait(20)
+            stage.wait(30)
 
     def _read(self, source: Any) -> None:
         with open(self._file, "ab") as kept:
             for line in source:
                 kept.write(line)
                 record = json.loads(line)
-                if record.get("type") == "verdict":
-                    with self._news:
-                        self.said.setdefault(record.get("target", ""), []).append(record)
-                        self._news.notify_all()
+                with self._news:
+                    verdict = record.get("type") == "verdict"
+                    kept_by = self.said.setdefault(record.get("target", ""), []) if verdict else self.news
+                    kept_by.append(record)
+                    self._news.notify_all()
 
     def wait(self, target: str, since: float, true: Callable[[Verdict], bool], patience: float) -> Verdict | None:
         """The first verdict of a pane, of a look after a moment, of which this is true; None when it takes too long."""
@@ -119,7 +128,7 @@ def moment(record: Verdict) -> float:
 class Pane:
     """A pane that runs an agent, with a home and a backend of its own."""
 
-    def __init__(self, box: Sandbox, agent: Agent, folder: Path, path: str, **options: str) -> None:
+    def __init__(self, box: Sandbox, agent: Agent, folder: Path, path: str, /, **options: str) -> None:
         self.box, self.agent, self.folder = box, agent, folder
         self.work = folder / "work"
         self.backend = Backend()
@@ -176,9 +185,9 @@ class Pane:
         """Type a text, and wait until its end is drawn; what an agent that still starts has lost is typed again."""
         end = text.split()[-1][-12:]
         count = self.text().count(end)
-        for _ in range(6):
+        for _ in range(3):
             self.box.tmux("send-keys", "-t", self.id, "-l", text)
-            if self.until(lambda: self.text().count(end) > count, 5):
+            if self.until(lambda: self.text().count(end) > count, 10):
                 break
         time.sleep(0.3)  # an Enter right behind a paste is a newline to most agents
 
@@ -196,9 +205,14 @@ class Pane:
         self.box.tmux("resize-window", "-t", self.id, "-x", str(cols), "-y", str(ROWS))
 
     def end(self) -> None:
-        """End the agent and its backend."""
+        """End the agent, what it left running (Codex keeps a server), its files and its backend."""
         self.box.tmux("kill-pane", "-t", self.id, check=False)
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if f"HOME={self.folder}\0".encode() in (process / "environ").read_bytes():
+                    os.kill(int(process.name), signal.SIGKILL)
         self.backend.__exit__()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def fleet_env(box: Sandbox) -> dict[str, str]:

@@ -1,7 +1,6 @@
 """The matrix: agents x failures x situations, each cell tried on the real agent and judged by the real pipe."""
 
 import queue
-import shutil
 import tempfile
 import threading
 import time
@@ -11,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from live import lab
+from live import lab, namespace
 from live.cells import Cell, cells, sessions
 from live.lab import Agent, Pane, Pipe
 from live.situations import Result, Trial
@@ -37,16 +36,15 @@ class World(NamedTuple):
 
 
 @contextmanager
-def world(names: list[str], kept: Path) -> Iterator[World]:
-    """A world for panes of these agents; nothing of it stays but what the pipe wrote, in `kept`."""
-    # Not in /tmp, where Codex does not want its home to be; the path of a socket has to be short.
-    folder = Path(tempfile.mkdtemp(prefix="fleet-", dir="/var/tmp"))
+def world(profiles: str, kept: Path, stages: lab.Stages = lab.STAGES) -> Iterator[World]:
+    """A world for panes of these profiles; nothing of it stays but what the pipe wrote, in `kept`."""
+    folder = namespace.folder()
     box = Sandbox(folder, "live", work=folder / "fleet")
     box.env = lab.fleet_env(box)
     for place in (box.work, box.socket.parent):
         place.mkdir(mode=0o700)
-    (box.work / "fleetd.yaml").write_text("profiles:\n" + "".join(map(PROFILE.format, names)))
-    pipe = Pipe(box, kept / "records.jsonl")
+    (box.work / "fleetd.yaml").write_text(profiles)
+    pipe = Pipe(box, kept / "records.jsonl", stages)
     try:
         box.tmux("new-session", "-d", "-s", "keep", "sleep", "1000000")
         pipe.start()
@@ -54,7 +52,6 @@ def world(names: list[str], kept: Path) -> Iterator[World]:
     finally:
         pipe.stop()
         box.close()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def run(
@@ -77,10 +74,11 @@ def run(
             results.append(result)
             told(result)
 
-    with world([one.agent.name for one in installed], kept) as here:
+    profiles = "profiles:\n" + "".join(PROFILE.format(one.agent.name) for one in installed)
+    with world(profiles, kept) as here:
 
         def work(number: int) -> None:
-            time.sleep(number)  # starting an agent is what costs most
+            time.sleep(3 * number)  # starting an agent is what costs most
             while True:
                 try:
                     one, session = waiting.get_nowait()
@@ -99,14 +97,17 @@ def run(
 def _session(here: World, one: Installed, session: list[Cell], heard: Callable[[Result], None]) -> None:
     folder = Path(tempfile.mkdtemp(prefix=f"{one.agent.name}-", dir=here.box.folder))
     pane = Pane(here.box, one.agent, folder, one.path, profile=one.agent.name, name=folder.name)
-    trial = Trial(pane, here.pipe, one.version)
+    trial, left = Trial(pane, here.pipe, one.version), list(session)
     try:
         if not trial.open():
-            heard(trial.lost(session[0], "it did not get to its first prompt"))
+            for cell in session:
+                heard(trial.lost(cell, "it did not get to its first prompt"))
             return
-        for cell in session:
-            heard(trial.run(cell))
+        while left:
+            heard(trial.run(left[0]))
+            left.pop(0)
     except Exception:
-        heard(trial.lost(session[0], traceback.format_exc()))
+        for cell in left:
+            heard(trial.lost(cell, traceback.format_exc(limit=-3)))
     finally:
         pane.end()

@@ -3,10 +3,13 @@
 import fcntl
 import os
 import shutil
+import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import NoReturn
 
 CANNOT = 77  # exit status: what it takes is not there
@@ -31,12 +34,27 @@ _UNSHARE = ("unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc
 
 def inside() -> bool:
     """Whether this process runs in such a place."""
-    return os.environ.get(INSIDE) == "1"
+    return INSIDE in os.environ
 
 
-def enter(arguments: list[str]) -> NoReturn:
-    """Become this program, with these arguments, in such a place; killed, it takes everything in it along."""
-    os.execvpe("unshare", [*_UNSHARE, sys.executable, *arguments], os.environ | {INSIDE: "1"})
+def enter(arguments: list[str]) -> int:
+    """Run this program, with these arguments, in such a place; its exit status. Its end is that of all in it."""
+    # Not in /tmp, where Codex does not want its home to be; the path of a socket has to be short.
+    folder = tempfile.mkdtemp(prefix="fleet-", dir="/var/tmp")
+    env = os.environ | {INSIDE: folder}
+    place = subprocess.Popen([*_UNSHARE, sys.executable, *arguments], env=env)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: place.kill())  # unshare itself heeds no gentler word
+    try:
+        status = place.wait()
+        return status if status >= 0 else 128 - status
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def folder() -> Path:
+    """Where this place keeps its files; they end with it."""
+    return Path(os.environ[INSIDE])
 
 
 def give_up(why: str) -> NoReturn:

@@ -104,6 +104,8 @@ def error_event(wire: Wire, said: Said) -> bytes:
             "error": {"code": said.name, "message": said.message},
         }
         return _event({"type": "response.failed", "response": failed}, "response.failed")
+    if wire.name == "gemini":  # its own client looks for a document between the events
+        return json.dumps(body(said, "gemini")).encode()
     return _event(body(said, wire.family))
 
 

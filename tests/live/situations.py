@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from live.backend import STORY, Step
-from live.cells import Cell
+from live.cells import QUOTING, Cell
 from live.failures import FAILURES, quotation
 from live.lab import Pane, Pipe, Verdict, moment
 
@@ -85,8 +85,23 @@ class Trial:
                 return False
             began = time.time()
             self.pane.keys(*self.pane.agent.opening)
-        seen = self._until(began, lambda one: one["outcome"] == "idle", SLOW)
-        return seen is not None and self._still()
+        ready = self.pane.agent.ready
+        return (
+            self.pane.until(lambda: ready in self.pane.text(), 2 * SLOW)
+            and self._still()
+            and self._until(began, lambda one: one["outcome"] == "idle", SLOW) is not None
+            and self._heeds()
+        )
+
+    def _heeds(self) -> bool:
+        """Whether it takes keys: some draw a composer that they do not read yet."""
+        self.pane.type("xyz")
+        taken = "xyz" in self.pane.text()
+        for _ in range(10):
+            self.pane.keys(*["BSpace"] * 3)
+            if self.pane.until(lambda: "xy" not in self.pane.text(), 3):
+                return taken
+        return False
 
     def _still(self) -> bool:
         """Wait until the screen stays as it is for a second: what is typed before an agent has drawn itself is lost."""
@@ -108,7 +123,7 @@ class Trial:
         if cell.situation == "later" and not self._worked:
             self._plain()
         self._worked = False
-        if cell.situation in QUOTES:
+        if cell.situation in QUOTING:
             self._quoted(cell)
         else:
             self._failing(cell, right)
@@ -158,9 +173,8 @@ class Trial:
     def _on_the_way(self, right: list[str], asked: float, seen: Verdict | None) -> None:
         """An end that was said and taken back is wrong, too: by then somebody has been told."""
         if word(seen) in right:
-            early = next(
-                (one for one in self.pipe.between(self.pane.id, asked) if ended(one) and word(one) not in right), None
-            )
+            said = filter(self._anew, self.pipe.between(self.pane.id, asked))
+            early = next((one for one in said if ended(one) and word(one) not in right), None)
             if early is not None:
                 self._check("on the way", right, None, early)
 
@@ -168,7 +182,7 @@ class Trial:
         """The last word on a failing turn: its end, or what is said of it when the agent's patience is over."""
         if "working" in right:  # no end is to come: it must not be called one
             served = self._until(asked, lambda one: one["outcome"] in ("working", "retrying"))
-            over = self.pipe.wait(self.pane.id, asked, ended, 8.0)
+            over = self.pipe.wait(self.pane.id, asked, lambda one: ended(one) and self._anew(one), 8.0)
             return over or self._last(asked) or served
         return self._end(asked, self.pane.agent.patience, cell.situation in ("tool", "question"))
 
@@ -178,7 +192,7 @@ class Trial:
         begins = asked
         while time.monotonic() < deadline:
             left = deadline - time.monotonic()
-            seen = self.pipe.wait(self.pane.id, begins, lambda one: ended(one) or one["outcome"] == "blocked", left)
+            seen = self.pipe.wait(self.pane.id, begins, self._over, left)
             if seen is None:
                 return self._last(asked)
             if seen["outcome"] == "blocked":
@@ -226,11 +240,14 @@ class Trial:
         self._look("wide", right)
 
     def _cleared(self, _: list[str]) -> None:
+        if self._halt():
+            self.pane.keys(*self.pane.agent.empty)  # where the prompt may have gone back to
         self.pane.type(self.pane.agent.clear)
         pressed = time.time()
         self.pane.keys("Enter")
         seen = self._until(pressed, lambda one: one["outcome"] == "idle")
         self._check("cleared", ["idle"], pressed, seen)
+        self.pane.keys(*self.pane.agent.cleared)
 
     def _quoted(self, cell: Cell) -> None:
         error, said = quotation(cell.failure), "I have read it; nothing is wrong with this run."
@@ -292,6 +309,13 @@ class Trial:
         asked = backend.since(began)
         return asked[0].came if asked else began
 
+    def _anew(self, one: Verdict) -> bool:
+        """Whether a verdict is of the turn that was asked for; the one before may be on the screen yet."""
+        return one.get("event") is None or one.get("event") != (self._before or {}).get("event")
+
+    def _over(self, one: Verdict) -> bool:
+        return self._anew(one) and (ended(one) or one["outcome"] == "blocked")
+
     def _taken(self, began: float) -> bool:
         """Whether a prompt was taken: its turn goes on, or has failed with a new event."""
         old = (self._before or {}).get("event")
@@ -300,10 +324,11 @@ class Trial:
             for one in self.pipe.between(self.pane.id, began + 0.3)
         )
 
-    def _served(self, asked: float, seen: Verdict | None) -> float:
-        """When the backend did what a verdict tells: its last request before that look was answered."""
+    def _served(self, asked: float, seen: Verdict | None) -> float | None:
+        """When the backend did what a verdict tells: its last answer before that look; None where it did nothing."""
         until = moment(seen) if seen else time.time()
-        return max((one.served for one in self.pane.backend.since(asked - 0.01) if one.served <= until), default=asked)
+        answers = self.pane.backend.since(asked - 0.01)
+        return max((one.served for one in answers if one.served <= until and one.got != "hang"), default=None)
 
     def _patience(self) -> float:
         return self.pane.agent.patience
@@ -331,16 +356,17 @@ class Trial:
         """End what still goes on, and empty the composer."""
         pane, agent = self.pane, self.pane.agent
         pane.backend.serve(Step(text="All is well."))
-        last = self._last(0)
-        for _ in range(3):
-            if last is None or last["outcome"] not in ("working", "retrying", "blocked"):
-                break
-            since = time.time()
-            pane.keys(*agent.stop)
-            over = self._until(since, lambda one: ended(one) or one["outcome"] == "idle", 8)
-            last = over or self._last(0)
+        self._halt()
         if cell.situation == "esc" or FAILURES[cell.failure].how == "hang" or cell.failure in agent.forever:
             pane.keys(*agent.empty)
 
-
-QUOTES = ("quote-reply", "quote-tool", "quote-prompt")
+    def _halt(self) -> bool:
+        """Stop a turn that goes on; whether there was one."""
+        last = self._last(0)
+        for tried in range(3):
+            if last is None or last["outcome"] not in ("working", "retrying", "blocked"):
+                return tried > 0
+            since = time.time()
+            self.pane.keys(*self.pane.agent.stop)
+            last = self._until(since, lambda one: ended(one) or one["outcome"] == "idle", 8) or self._last(0)
+        return True
