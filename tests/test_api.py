@@ -115,6 +115,13 @@ def test_panes_come_in_any_form_and_what_is_no_pane_is_passed_over() -> None:
     assert pane.profile is None
 
 
+def test_a_mapping_may_hold_datetimes() -> None:
+    look = {"type": "pane", "ts": NOON, "activity": NOON - timedelta(seconds=30), "text": RESETS, "agent": "claude"}
+    (verdict,) = verdicts([look])
+    assert (verdict.at, verdict.undated) == ("2026-01-31T11:59:30Z", None)
+    assert verdict.resets_at == "2026-01-31T15:00:00.000Z"
+
+
 def test_a_run_keeps_what_a_pane_of_an_unknown_agent_showed_before() -> None:
     look = {"type": "pane", "server": "h:/s:1", "target": "%1", "ts": TS, "text": "API Error: overloaded"}
     for profile in (None, "own"):
