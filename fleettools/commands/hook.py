@@ -34,7 +34,7 @@ class _Quiet(Command):
             context.exit(Exit.OK)
 
 
-@command("fleet-hook", short_help="Pass on what an agent itself says.", cls=_Quiet)
+@command("fleet-hook", cls=_Quiet)
 @click.argument("words", nargs=-1, metavar="[PAYLOAD]")
 @click.option("--agent", metavar="AGENT", shell_complete=complete("agents"), help="The agent whose hook this is.")
 @click.option("--post", is_flag=True, help="Leave the signal in the store for fleet-resolve; print nothing, exit 0.")

@@ -21,7 +21,7 @@ TICK = 0.25  # seconds between two looks for what the worker has to say
 END_TICK = 0.1  # the same, after the end of the input
 
 
-@command("fleet-notify", short_help="Tell the leads, in their panes.")
+@command("fleet-notify")
 @click.option("--follow", is_flag=True, help="Go on after the end of the input, until stopped.")
 @click.option("--wait", type=click.FloatRange(min=0), default=30.0, metavar="SECONDS", show_default=True,
               help="How long to go on for what is pending at the end of the input.")  # fmt: skip

@@ -17,7 +17,7 @@ TICK = 0.25  # seconds between two looks for what there is to say
 END_TICK = 0.1  # the same, after the end of the input
 
 
-@command("fleet-resume", short_help="Prompt failed members again when their credential is free.")
+@command("fleet-resume")
 @click.option("--now", "credential", metavar="CREDENTIAL", shell_complete=complete("credentials"),
               help="Begin with this credential's last cool-off or quarantine, however long ago it ended.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Say who would be prompted, and why others would not; type nothing.")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fleettools.services.sweeper import Sweeper
 
 
-@command("fleet-scrape", short_help="Look at tmux panes.")
+@command("fleet-scrape")
 @click.option("-t", "targets", multiple=True, metavar="%ID", shell_complete=complete("panes"),
               help="Only this pane; may be repeated.")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="All panes, not only members and leads.")
