@@ -93,25 +93,24 @@ def reply(agent: str, text: str, width: int = 80) -> str:
     return _on(agent, [*above, *_wrapped(text, width, first, later), *after])
 
 
-RETRIES = {
-    "claude": "✢ Forging… (12s · esc to interrupt)",
-    "gemini": " ⠼ Thinking... (esc to cancel, 19s)",
-    "qwen": "⠦ Weaving… (19s · esc to cancel)",
-    "kimi": "⠋ Thinking 4s · 10 tokens",
-    "cline": "⠸ Cline is thinking... (esc to interrupt)",
-}
+RETRIES = {  # what stands there while it tries again; the text that says so in place of {}
+    "claude": ("  ⎿  {}", "", "✢ Forging… (12s · esc to interrupt)"),
+    "codex": ("• {} (19s • esc to interrupt)",),
+    "gemini": (" ⠼ {} (esc to cancel, 19s)",),
+    "qwen": ("✕ [API Error: 503 Service unavailable]", "↻ {}", "", "⠦ Weaving… (19s · esc to cancel)"),
+    "kimi": ("  🌑 {}",),
+    "cline": (
+        "### [ERROR] API Request Failed", "", "529 Overloaded", "", "API INFO: {}", "",
+        "⠸ Cline is thinking... (esc to interrupt)",
+    ),
+}  # fmt: skip
+TAIL = ("✢ Forging… {}",)  # of Claude's spinner
 
 
 def retry(agent: str, text: str) -> str:
     """A screen on which the agent says that it tries again, while it is busy."""
-    if agent == "codex":
-        return _on(agent, [f"• {text} (19s • esc to interrupt)"])
-    if text.startswith("· "):
-        return _on(agent, [f"✢ Forging… {text}"])
-    if agent not in RETRIES:
-        return failure(agent, text)
-    first = "  ⎿  " if agent == "claude" else ""
-    return _on(agent, [f"{first}{text}", "", RETRIES[agent]])
+    lines = TAIL if text.startswith("· ") else RETRIES.get(agent)
+    return _on(agent, [line.replace("{}", text) for line in lines]) if lines else failure(agent, text)
 
 
 ASKED = {
@@ -129,4 +128,6 @@ def question(agent: str, text: str) -> str:
     assert look is not None
     shown = (SAMPLES / agent / STYLES[agent].sample).read_text()
     above = Screen(shown, look)
-    return "\n".join([*above.lines[: above.start], "", *(line.format(text) for line in ASKED.get(agent, BOXED)), ""])
+    return "\n".join(
+        [*above.lines[: above.start], "", *(line.replace("{}", text) for line in ASKED.get(agent, BOXED)), ""]
+    )

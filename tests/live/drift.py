@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import drawing
+import regex
 from live import literals, picking, releases
 
 from fleettools import records
@@ -65,33 +66,36 @@ SOURCES = {
 PACKED = {"copilot": "its text is packed", "amp": "its text is packed"}
 
 Row = dict[str, Any]
-_FILLED = (  # what stands before a value: something that it could be
-    (r"(?:^|[^\w])(?:in|for|up to|after) \{\}", "40s"),
-    (r"resets? (?:at |in )?\{\}", "3pm"),
-    (r"\(\{\}/", "2"),
-    (r"/\{\}", "10"),
-    (r"(?:status|HTTP|code:?|API) \(?\{\}", "503"),
+_FILLED = (  # what stands around a value: something that it could be
+    (r"\{\}(?= (?:more )?(?:seconds|minutes|hours)\b)", "40"),
+    (r"(?<=\S)(?<![(/:#{}])\{\}(?:\{\})*$", ""),  # an ending that may be there or not
+    (r"^\{\}(?= (?:requires|needs|limit) )", "Fable 5"),
     (r"^\{\}", "API Error"),
-    (r"your \{\}", "session limit"),
+    (r"(?<=(?:hit|reached) your )\{\}(?:\{\})*", "session limit"),
+    (r"(?<=resets )\{\}|(?<=resets at )\{\}|\{when\}", "at 3pm"),
+    (r"(?<=\b(?:in|up to|for|after) )\{\}(?:m?s\b)?", "40s"),
+    (r"(?<=\()\{\}(?=/)|(?<=[Aa]ttempt )\{\}", "2"),
+    (r"(?<=/)\{\}", "10"),
+    (r"(?<=status )\{\}|(?<=status: )\{\}|(?<=HTTP )\{\}|(?<=code: )\{\}|(?<=API \()\{\}", "503"),
 )
 
 
 def filled(text: str) -> str:
     """A string of a release with something plausible in place of each value."""
-    for before, value in _FILLED:
-        text = re.sub(before, lambda found, value=value: found.group().replace("{}", value), text)
+    for place, value in _FILLED:
+        text = regex.sub(place, value, text)
     return text.replace("{}", "it")
 
 
-def drawn(agent: str, kind: str, text: str) -> str:
-    """The screen on which an agent shows a string."""
+def drawn(agent: str, kind: str, text: str, shown: str = "") -> str:
+    """The screen on which an agent shows a string; `shown` is what stands there where filling it in is not enough."""
     draw = {picking.RETRY: drawing.retry, picking.QUESTION: drawing.question}.get(kind, drawing.failure)
-    return draw(agent, filled(text))
+    return draw(agent, shown or filled(text))
 
 
-def verdict(agent: str, kind: str, text: str) -> dict[str, str]:
+def verdict(agent: str, kind: str, text: str, shown: str = "") -> dict[str, str]:
     """What the judge makes of a string: its outcome, and its cause when it has one."""
-    pane = records.Pane(ts="2026-11-30T02:00:00.000Z", text=drawn(agent, kind, text), tz="UTC", agent=agent)
+    pane = records.Pane(ts="2026-11-30T02:00:00.000Z", text=drawn(agent, kind, text, shown), tz="UTC", agent=agent)
     found = judge(pane, agentfiles.load(agent), Rules())
     return {"outcome": found.outcome} | ({"cause": found.cause} if found.cause else {})
 
@@ -134,7 +138,7 @@ def _told(found: Mapping[str, Any]) -> str:
 def compare(agent: str, version: str, found: dict[str, str], rows: list[Row]) -> list[Change]:
     """What differs between the strings of a version, with their kinds, and the rows of its agent.
 
-    A row without an outcome is known to end nothing, and is not judged.
+    A row without an outcome is known to end nothing, and is not judged. An `owed` one is judged wrong, as is known.
     """
     known = {row["text"]: row for row in rows}
     changes = [
@@ -151,9 +155,15 @@ def compare(agent: str, version: str, found: dict[str, str], rows: list[Row]) ->
         row = known.get(text, {})
         if row.get("proposed"):
             changes.append(Change("proposed", text, f"{_told(row)}? a person has to say so"))
-        elif row.get("outcome") and (now := verdict(agent, row["kind"], text)) != right(row):
-            changes.append(Change("judged", text, f"{_told(now)}, should be {_told(row)}"))
+        elif row.get("outcome") and ((now := judged(row)) != right(row)) is not row.get("owed", False):
+            told = f"{_told(now)}, should be {_told(row)}" if now != right(row) else f"{_told(now)}, no more owed"
+            changes.append(Change("judged", text, told))
     return changes
+
+
+def judged(row: Row) -> dict[str, str]:
+    """What the judge makes of a row today."""
+    return verdict(row["agent"], row["kind"], row["text"], row.get("shown", ""))
 
 
 def right(row: Row) -> Row:

@@ -35,6 +35,20 @@ def test_a_string_that_is_judged_otherwise_than_a_person_said() -> None:
     ]
 
 
+def test_a_string_that_the_judge_owes_is_told_of_when_it_is_judged_right() -> None:
+    found = {ABORTED: "failure"}
+    assert drift.compare("claude", "1.2.0", found, [row(ABORTED, outcome="completed", cause=None, owed=True)]) == []
+    assert drift.compare("claude", "1.2.0", found, [row(ABORTED, owed=True)]) == [
+        Change("judged", ABORTED, "backend_error request, no more owed")
+    ]
+
+
+def test_what_stands_on_the_screen_may_be_more_than_the_string() -> None:
+    plain = row("Connection lost while your computer was asleep")
+    assert drift.judged(plain)["outcome"] == "completed"
+    assert drift.judged(plain | {"shown": f"API Error: {plain['text']}"})["outcome"] == "backend_error"
+
+
 def test_a_string_that_ends_nothing_is_known_and_not_judged() -> None:
     assert drift.compare("claude", "1.2.0", {ABORTED: "failure"}, [row(ABORTED, outcome=None, cause=None)]) == []
 
@@ -77,7 +91,9 @@ def test_two_releases_are_compared_without_the_record() -> None:
 
 
 def test_values_are_filled_in_and_every_kind_is_drawn_where_it_stands() -> None:
-    assert drift.filled("resets {} · attempt ({}/{}) in {}") == "resets 3pm · attempt (2/10) in 40s"
+    assert drift.filled("resets {} · attempt {}/{} in {}") == "resets at 3pm · attempt 2/10 in 40s"
+    assert drift.filled("You've hit your {}{}{}") == "You've hit your session limit"
+    assert drift.filled("Your limit is set to $0{}") == "Your limit is set to $0"
     assert drift.verdict("claude", "question", "Do you want to proceed?")["outcome"] == "blocked"
     assert drift.verdict("claude", "retry", "· retrying in {}s · attempt {}/{}")["outcome"] == "retrying"
     assert drift.verdict("codex", "retry", "Reconnecting... {}/{}")["outcome"] == "retrying"
