@@ -180,6 +180,7 @@ def test_what_is_said_of_an_agent_names_failures_that_there_are() -> None:
     for name, agent in lab.agents().items():
         assert name in agentfiles.names()
         assert {*agent.forever, *agent.shows, *agent.hides} <= set(FAILURES), name
+        assert set(agent.without) <= set(cells.SITUATIONS), name
 
 
 def test_a_quotation_names_its_failure() -> None:

@@ -91,10 +91,19 @@ def _matrix(installed: list[Installed]) -> int:
         print(line)
     print(f"{len(rows)} cells in {time.monotonic() - began:.0f} s")
     if os.environ.get("RECORD") == "1":
-        titles = {name: agent.title for name, agent in lab.agents().items()}
-        (ROOT / "docs" / "live.md").write_text(report.page(rows, titles))
-        (ROOT / "docs" / "live.jsonl").write_text(report.lines(rows))
+        _record(rows)
     return 0 if all(one["right"] for one in rows) else 1
+
+
+def _record(rows: list[report.Row]) -> None:
+    """Put the rows into docs/, in place of what was there of their agents."""
+    kept = ROOT / "docs" / "live.jsonl"
+    old = report.read(kept.read_text()) if kept.exists() else []
+    now = {row["agent"] for row in rows}
+    rows = [row for row in old if row["agent"] not in now] + rows
+    kept.write_text(report.lines(rows))
+    titles = {name: agent.title for name, agent in lab.agents().items()}
+    (ROOT / "docs" / "live.md").write_text(report.page(report.read(report.lines(rows)), titles))
 
 
 def _flows(installed: list[Installed]) -> int:

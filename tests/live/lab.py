@@ -47,6 +47,7 @@ class Agent(NamedTuple):
     clear: str = "/clear"
     cleared: list[str] = []  # keys that answer what it asks then
     popup: str = "/"
+    without: list[str] = []  # situations that it does not know
     forever: list[str] = []  # failures that it tries again for longer than a cell lasts
     shows: dict[str, list[str]] = {}  # failures of which its screen says something else: outcome, or outcome/cause
     hides: dict[str, str] = {}  # failures that it does not draw, and why

@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,9 +64,11 @@ def run(
     """
     asked = [cell for cell in cells(full) if only in str(cell)]
     waiting: queue.SimpleQueue[tuple[Installed, list[Cell]]] = queue.SimpleQueue()
-    for session in sessions(asked):  # agent by agent, so that all are at work from the beginning
-        for one in installed:
-            waiting.put((one, session))
+    dealt = [sessions([cell for cell in asked if cell.situation not in one.agent.without]) for one in installed]
+    for round_ in zip_longest(*dealt):  # agent by agent, so that all are at work from the beginning
+        for one, session in zip(installed, round_, strict=True):
+            if session:
+                waiting.put((one, session))
     results: list[Result] = []
     lock = threading.Lock()
 

@@ -56,7 +56,8 @@ def differences(before: Iterable[Row], now: Iterable[Row]) -> Iterator[str]:
     for one in now:
         other = known.get(_key(one))
         if other is not None and _words(one) != _words(other):
-            yield f"{one['agent']} {one['failure']} {one['situation']}: {said(other)} -> {said(one)}"
+            either = ", either is right" if one["right"] and other["right"] else ""
+            yield f"{one['agent']} {one['failure']} {one['situation']}: {said(other)} -> {said(one)}{either}"
 
 
 def _key(one: Row) -> tuple[str, ...]:

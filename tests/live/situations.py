@@ -142,6 +142,8 @@ class Trial:
         agent, failure = self.pane.agent, FAILURES[cell.failure]
         causes = failure.causes
         right = [f"{failure.outcome}/{cause}" for cause in causes] if causes else [failure.outcome]
+        if cell.situation in QUOTING:
+            return ["completed"], ""
         if cell.failure in agent.forever:
             tried = [f"retrying/{cause}" for cause in causes]
             return ["working", "retrying", "retrying/unknown", *tried], "it tries again for longer than this waits"
@@ -212,9 +214,12 @@ class Trial:
         seen = self._until(asked, lambda one: ended(one) or one["outcome"] in ("working", "retrying"), self._patience())
         if seen is not None and not ended(seen):
             self.pane.until(lambda: self.pane.backend.since(asked), SLOW)
-        pressed = time.time()
-        self.pane.keys(*self.pane.agent.stop)
-        over = self._until(pressed, lambda one: ended(one) or one["outcome"] == "idle")
+        pressed, over = time.time(), None
+        for _ in range(3):  # an agent that is busy drawing may miss one
+            self.pane.keys(*self.pane.agent.stop)
+            over = self._until(pressed, lambda one: ended(one) or one["outcome"] == "idle", 10.0)
+            if over is not None:
+                break
         allowed = ["idle"] if seen is None or not ended(seen) else right
         before = self._before or {}
         if over is not None and over.get("event") == before.get("event") and word(over) == word(before):
