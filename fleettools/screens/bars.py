@@ -1,5 +1,6 @@
 """Agents that draw prompts and failures alike, as blocks behind a bar: telling one from the other."""
 
+import re
 from typing import NamedTuple
 
 from fleettools.screens.items import BARE, Asked, Item, parse
@@ -7,12 +8,23 @@ from fleettools.screens.look import Look
 from fleettools.screens.phrases import said
 from fleettools.screens.sgr import RGB, colour_before, hue, is_red, pieces
 
+# The foot of the composer, with something else behind it.
+_JOINED = re.compile(r"(╹(?:\x1b\[[0-9;:]*m)*▀+)(?=(?:\x1b\[[0-9;:]*m| )+[^\s\x1b])")
+
 
 class Bars(NamedTuple):
     """The blocks behind bars: the prompts among them, and the last one when it is a failure."""
 
     prompts: list[Asked]
     failure: Item | None
+
+
+def parted(text: str) -> str:
+    """The text of a screen with the row below the composer on a line of its own.
+
+    Once a pane has been narrower, tmux may take rows that are full to the last column for one wrapped line.
+    """
+    return _JOINED.sub(r"\1\n", text) if "╹" in text else text
 
 
 def read(lines: list[str], raw: list[str] | None, end: int, framed: bool, look: Look) -> Bars:

@@ -21,10 +21,10 @@ class Screen:
     """A pane's text read with an agent's look."""
 
     def __init__(self, text: str, look: Look) -> None:
-        self.text = text
+        self.text = bars.parted(text) if look.bars else text
         self.look = look
         self.coloured = "\x1b[" in text
-        self._read(tail.begins(text, look))
+        self._read(tail.begins(self.text, look))
         if self.skipped and not self.prompts:
             self._read(0)
 
