@@ -19,7 +19,7 @@ from live.matrix import Installed, World, world
 from live.situations import Trial
 
 LEADS = ("claude", "codex", "gemini", "opencode")
-COOL_OFF = 20  # seconds
+COOL_OFF = 60  # seconds
 PATIENCE = 120.0
 THINKS = 2.5  # seconds that a model takes at least: less is no turn
 QUIET = 8.0  # seconds in which nothing more may come
@@ -105,9 +105,9 @@ def _outage(here: World, number: int, lead: Installed, member: Installed) -> Non
         group = Group(number, boss, members)
         boss.backend.serve(Step(text="I have read the notice."))
         tickets = _fail(here, group)
-        _told_once(group)
         for one in members:
             one.backend.serve(Step(text="It goes on.", delay=THINKS))
+        _told_once(group)
         for one in members:
             _await(partial(_prompted, one), f"{one.agent.title} is prompted again")
         _await(lambda: len(_resumed(here, members)) >= 2, "both prompts of fleet-resume are proved")
