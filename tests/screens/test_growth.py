@@ -59,5 +59,8 @@ def test_four_times_the_rows_take_no_more_than_about_four_times_the_calls(what: 
         lines = (drawing.SAMPLES / case["file"]).read_text().rstrip().split("\n")
         calls(case["agent"], lines)  # loads what is loaded once
         for row in rows(case, lines):
-            few, many = (calls(case["agent"], STRETCHED[what](lines, row, times)) for times in (60, 240))
+            short, long = (STRETCHED[what](lines, row, times) for times in (60, 240))
+            few, many = calls(case["agent"], short), calls(case["agent"], long)
+            if many >= 6 * few + 500:  # a pattern that only the long one needs may have been compiled meanwhile
+                many = calls(case["agent"], long)
             assert many < 6 * few + 500, (case["file"], lines[row], few, many)
