@@ -215,7 +215,8 @@ def stopped(case: Case) -> Outcome | None:
     if _is_offer_gone(case, items):
         return Outcome("idle", "a person stopped the turn; its prompt stands in the composer again", stopped=True)
     if screen.prompts and not screen.items and screen.frame and screen.look.always_busy:
-        return Outcome("idle", "a person stopped the turn before the agent drew anything", stopped=True)
+        # No mark of the agent's: right after Enter it may not have drawn its sign of work yet.
+        return Outcome("idle", "the agent has drawn nothing: a person stopped the turn, or it begins")
     line = left(case)
     return Outcome("idle", "the agent has left to the shell", line) if line else None
 

@@ -56,21 +56,22 @@ RULE = "─" * 30
 
 
 # What an agent offers behind its last failure is gone once another turn has begun; stopped before it drew anything,
-# that turn's prompt is back in the composer. With a sign of work from the first moment, none means a stopped turn.
+# that turn's prompt is back in the composer. With a sign of work from the first moment, none means a stopped turn, or
+# one that begins: no mark tells which, so that is no proof of a stop.
 @pytest.mark.parametrize(
-    ("above", "draft", "outcome"),
+    ("above", "draft", "outcome", "stopped"),
     [
-        ("  > go\n  ✕ 529 (Press x to retry)", "more", "backend_error"),
-        ("  > go\n  ✕ 529", "more", "idle"),
-        ("  > go\n  ✕ 529", "", "backend_error"),
-        ("> go\n✕ 529", "more", "backend_error"),
-        ("  > go\n  ◆ Gone.\n\n  > more", "", "idle"),
+        ("  > go\n  ✕ 529 (Press x to retry)", "more", "backend_error", None),
+        ("  > go\n  ✕ 529", "more", "idle", True),
+        ("  > go\n  ✕ 529", "", "backend_error", None),
+        ("> go\n✕ 529", "more", "backend_error", None),
+        ("  > go\n  ◆ Gone.\n\n  > more", "", "idle", None),
     ],
 )
-def test_a_turn_that_was_stopped_before_any_output(above: str, draft: str, outcome: str) -> None:
+def test_a_turn_that_was_stopped_before_any_output(above: str, draft: str, outcome: str, stopped: bool | None) -> None:
     pane = records.Pane(ts="2026-11-30T02:00:00.000Z", text=f"{above}\n\n{RULE}\n> {draft}\n{RULE}", agent="any")
     found = judge(pane, STOPPED, Rules())
-    assert (found.outcome, found.stopped or False) == (outcome, outcome == "idle")
+    assert (found.outcome, found.stopped) == (outcome, stopped)
 
 
 def test_a_window_that_floats_over_the_turn_ends_none() -> None:
