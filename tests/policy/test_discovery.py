@@ -3,20 +3,11 @@
 from typing import Any, NamedTuple
 
 import pytest
+from terminals import Process
 
 from fleettools.adapters import agentfiles
 from fleettools.policy import discovery
 from fleettools.policy.discovery import Agent
-
-
-class Process(NamedTuple):
-    """A program that reads the pane's terminal."""
-
-    pid: int
-    words: tuple[str, ...]
-    ancestors: frozenset[int] = frozenset({1})
-    state: str = "S"
-    reads: bool = True
 
 
 class Source(NamedTuple):
